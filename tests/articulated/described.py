@@ -74,7 +74,7 @@ def differences(name, coordinates):
     def look(data, task, number, *unused):
         if problem is not driver._joint_space.problem if coordinates == "joint" else False:
             return 0  # the tables have grown since
-        assert ip.describe_island(int(number), problem, tables)
+        assert ip.describe_island(int(number), True, problem, tables)
         compare(int(number), problem, tables, driver, coordinates == "joint", found)
         return 0
 

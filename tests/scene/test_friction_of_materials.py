@@ -52,17 +52,25 @@ def test_coefficients_that_cannot_be_are_refused(given, said):
         dal.Material(**given)
 
 
-def test_a_run_says_that_it_does_not_use_them():
+def test_a_run_by_events_says_that_it_does_not_use_them():
     scene = dal.Scene(
         "s", material=dal.Material(0.5, rolling_friction=0.001, static_friction=0.6, stribeck_velocity=0.01)
     )
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 0.2))
     with pytest.warns(dal.SimulationWarning) as found:
-        dal.Simulation(scene, dt=0.01)
+        dal.Simulation(scene, method="dormand_prince")
     said = " ".join(str(warning.message) for warning in found)
-    assert "rolling and torsional friction of 'ball', 'ground' are not used" in said
-    assert "static_friction of 'ball', 'ground' is not used" in said
+    assert "rolling and torsional friction of 'ball', 'ground' are not used by method 'dormand_prince'" in said
+    assert "static_friction of 'ball', 'ground' is not used by method 'dormand_prince'" in said
+
+
+def test_time_steps_use_them_and_say_nothing(recwarn):
+    scene = dal.Scene("s", material=dal.Material(0.5, rolling_friction=0.001))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 0.2))
+    dal.Simulation(scene, dt=0.01)
+    assert not recwarn.list
 
 
 def model(tmp_path, ball, floor="", contact=""):

@@ -48,6 +48,22 @@ def tumbling_boxes(count=4):
     return scene
 
 
+def boxes_and_balls_with_surface_laws():
+    """On a compliant ground, and with friction against rolling and spinning, which drops with speed when they slide."""
+    rough = dal.Material(
+        0.4, rolling_friction=0.004, torsional_friction=0.002, static_friction=0.6, stribeck_velocity=0.05
+    )
+    scene = dal.Scene("surfaces", material=rough)
+    soft = dal.Material(0.5, rolling_friction=0.01, torsional_friction=0.01, stiffness=2e4, damping=50.0)
+    scene.add_obstacle("ground", dal.HalfSpace(), material=soft)
+    scene.add_obstacle("step", dal.Box(0.5, 2.0, 0.1), position=(0.3, 0, 0.05))
+    for i in range(4):
+        shape = dal.Sphere(0.1) if i % 2 else dal.Box(0.4, 0.3, 0.2)
+        scene.add_body(f"body {i}", shape, mass=1.0, position=(0.07 * i, 0, 0.25 + 0.22 * i),
+                       angular_velocity=(1.0, 2.0 * i, 0.5))  # fmt: skip
+    return scene
+
+
 def mixed_solids():
     """Hulls, capsules and balls on a surface of triangles."""
     scene = dal.Scene("solids", material=dal.Material(0.5))
@@ -153,6 +169,10 @@ STEPPERS = {
     "generalized coordinates": (turning_tube, {"coordinates": along_the_tube, "assemble": True}),
     "contact": (tumbling_boxes, STEPS),
     "contact, converging": (tumbling_boxes, {**STEPS, "solver": "interior_point"}),
+    "contact, surface laws": (boxes_and_balls_with_surface_laws, STEPS),
+    "contact, surface laws, in joint coordinates": (
+        boxes_and_balls_with_surface_laws, {**STEPS, "coordinates": "joint"}
+    ),
     "contact of hulls and a surface": (mixed_solids, STEPS),
     "contact, asleep": (resting_boxes, {**STEPS, "sleep_after": 0.05}),
     "bounds": (braked_arm, STEPS),

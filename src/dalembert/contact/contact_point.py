@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ class Contact:
     """One point of contact; vectors (3,) in world axes.
 
     a, b : names of bodies or obstacles. position : m. normal : unit, from a to b. separation : m, negative where they
-    overlap. force : N, on b, the mean over the step.
+    overlap. force : N, on b, the mean over the step; torque : N m, likewise, of friction against rolling and spinning.
     """
 
     a: str
@@ -22,6 +22,7 @@ class Contact:
     normal: np.ndarray
     separation: float
     force: np.ndarray
+    torque: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
 
 # A contact point as it is recorded. a, b : which body (its number) or obstacle (the number of bodies and its number among the

@@ -24,8 +24,12 @@ from .gauss_seidel import axes_of
 from .island_problem import (
     BLOCKS,
     BOUNDS,
+    CONES,
     EQUATIONS,
+    LAW_BLOCKS,
+    LAW_CONTACTS,
     MOST_BLOCKS,
+    NO_SPEEDS,
     PROBLEM_CONTACTS,
     PROBLEM_SPEEDS,
     IslandProblem,
@@ -42,8 +46,10 @@ from .tables import (
     SOLVE_DISPLACEMENTS,
     SOLVE_IMPULSES,
     SPEEDS,
+    TAKE_SURFACES,
     ContactTables,
     call_coordinates,
+    call_surfaces,
     in_joint_space,
     point_velocity,
     three,
@@ -51,6 +57,7 @@ from .tables import (
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
 FINISHING = 300  # most factorizations for an island that sweeps left unsolved
+MOST_EDGES = MOST_BLOCKS * (MOST_BLOCKS - 1) // 2  # between the blocks of a row
 POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
 
 
@@ -60,16 +67,17 @@ class Converging(NamedTuple):
     island: Any = part(IslandProblem)
     problem: Any = part(ConeProblem)
     spans: Any = column("blocks", np.int64, doc="most speeds of each block of any island")
+    laws: Any = column("1", np.int64, doc="whether contacts may have laws of surfaces")
 
 
 # From an island to its problem, and back ------------------------------------------------------------------------------
 
 
 @njit
-def load_island(number, velocities, tables, work):
-    """Fill the problem with an island, its impulses, and the packed speeds without them in `velocities`. Returns whether it
-    could."""
-    if not describe_island(number, work.island, tables):
+def load_island(number, velocities, with_laws, tables, work):
+    """Fill the problem with an island, its impulses, and the packed speeds without them in `velocities`; `with_laws` of
+    surfaces, or without. Returns whether it could."""
+    if not describe_island(number, with_laws, work.island, tables):
         return False
     counts, step = work.island.counts, work.problem.step[0]
     step.blocks, step.contacts, step.speeds = counts[BLOCKS], counts[PROBLEM_CONTACTS], counts[PROBLEM_SPEEDS]
@@ -87,6 +95,7 @@ def load_island(number, velocities, tables, work):
         cone.friction, cone.bias = contact.friction, contact.bias
         store3(cone.offset, given_velocity(i, contact, velocities, work.island, tables))
         store3(cone.impulse, load3(contact.impulse))
+    load_laws(work)
     for i in range(counts[BOUNDS]):
         load_bound(work.island.bounds[i], work.problem.rows[i], tables.stepping)
         if tables.system.commands.shape[0] > 0:
@@ -99,6 +108,19 @@ def load_island(number, velocities, tables, work):
         row.least, row.most = -np.inf, np.inf
         row.impulse = 0.0 if in_joint_space(tables) else load(tables.stepping.joint_impulses, coupling.number)
     return True
+
+
+@njit
+def load_laws(work):
+    """The cones of surface laws, behind those of the contacts."""
+    counts, step = work.island.counts, work.problem.step[0]
+    for i in range(counts[LAW_CONTACTS]):
+        cone, extra = work.problem.cones[step.contacts], work.island.extra[i]
+        copy_blocks(work.island.contacts[step.contacts], cone)
+        cone.friction, cone.bias = extra.friction, 0.0
+        store3(cone.offset, load3(extra.offset))
+        store3(cone.impulse, load3(extra.impulse))
+        step.contacts += 1
 
 
 @njit
@@ -166,6 +188,10 @@ def copy_speeds(velocities, into, work):
     speeds = work.problem.speeds
     for i in range(work.island.counts[BLOCKS]):
         block = work.island.blocks[i]
+        if block.packed == NO_SPEEDS:
+            if into:
+                store(speeds, block.first, 0.0)
+            continue
         for k in range(block.speeds):
             if into:
                 store(speeds, block.first + k, load(velocities, block.packed + k))
@@ -181,6 +207,10 @@ def unload_island(velocities, tables, work):
     for i in range(counts[PROBLEM_CONTACTS]):
         cone = work.problem.cones[i]
         store3(tables.collision.contacts[cone.number].impulse, load3(cone.impulse))
+    for i in range(counts[LAW_CONTACTS]):
+        store3(work.island.extra[i].impulse, load3(work.problem.cones[counts[PROBLEM_CONTACTS] + i].impulse))
+    if counts[LAW_CONTACTS] > 0:
+        call_surfaces(TAKE_SURFACES, 0.0, velocities, tables)
     for i in range(counts[BOUNDS]):
         row = work.problem.rows[i]
         if stepping.bounds[row.number].response != OFF:
@@ -212,7 +242,7 @@ def solve_impulses(tables, work):
     report.iterations, worst = 0, -1.0
     for number in range(collision.counts[ISLANDS]):
         island = collision.islands[number]
-        if not load_island(number, stepping.motion, tables, work):
+        if not load_island(number, stepping.motion, True, tables, work):
             return NON_FINITE
         if step.contacts + step.rows == 0:
             continue
@@ -248,7 +278,7 @@ def solve_displacements(tables, work):
     for number in range(collision.counts[ISLANDS]):
         if not collision.islands[number].overlap > 0.0:
             continue
-        if not load_island(number, stepping.shift, tables, work):
+        if not load_island(number, stepping.shift, False, tables, work):
             return NON_FINITE
         for k in range(step.speeds):
             store(work.problem.speeds, k, 0.0)
@@ -282,7 +312,7 @@ def finish_island(number, tables, work):
     """Solve an island to its aim from the impulses that sweeps reached, if that brings it nearer; writes
     `residual` of its row. Returns a status."""
     island, step = tables.collision.islands[number], work.problem.step[0]
-    if not load_island(number, tables.stepping.free_motion, tables, work):
+    if not load_island(number, tables.stepping.free_motion, True, tables, work):
         return OK
     step.max_iterations, step.tolerance = FINISHING, island.aim
     status = solve_loaded(work)
@@ -317,23 +347,26 @@ def converging_entry(data, task, number, nothing, n, more, m):
 CONVERGING_ENTRY = CFunction(converging_entry, C_SIGNATURE)
 
 
-def make_workspace(mechanism: Any, settings: Any, bounds: Any, spans: Any = None) -> Converging:
-    """The workspace of a run's steps, with no room for contacts yet. spans : speeds of each block; of bodies, 6 each."""
+def make_workspace(mechanism: Any, settings: Any, bounds: Any, spans: Any = None, laws: bool = False) -> Converging:
+    """The workspace of a run's steps, with no room for contacts yet. spans : speeds of each block; of bodies, 6 each. laws :
+    whether contacts may have laws of surfaces."""
     bodies, rows = len(mechanism.system.bodies), len(mechanism.system.error)
     spans = [SPEEDS] * bodies if spans is None else list(spans)
-    return fitted(bodies, 0, len(bounds), rows, spans, None)
+    return fitted((bodies, 0, len(bounds), rows), spans, laws, None)
 
 
-def fitted(bodies: int, contacts: int, bounds: int, rows: int, spans: list[int], matrix: Any) -> Converging:
-    """A workspace of these sizes."""
-    island = allocate(IslandProblem, room_of_problem(bodies, contacts, bounds, rows, spans))
+def fitted(room: tuple[int, int, int, int], spans: list[int], laws: bool, matrix: Any) -> Converging:
+    """A workspace with room for so many bodies, contacts, bounds and rows."""
+    _, contacts, bounds, rows = room
+    island = allocate(IslandProblem, room_of_problem(*room, spans, laws))
     step: Any = np.zeros(1, STEP).view(np.recarray)
-    edges = contacts + bounds + rows * MOST_BLOCKS * (MOST_BLOCKS - 1) // 2
+    more, cones = (LAW_BLOCKS * contacts, len(island.contacts)) if laws else (0, contacts)
+    edges = (MOST_EDGES * cones if laws else cones) + bounds + rows * MOST_EDGES
     sizes = {
-        "blocks": len(spans), "contacts": contacts, "rows": bounds + rows, "masses": len(island.masses), "jacobian": 0,
-        "speeds": sum(spans), "edges": edges, "largest": max(spans, default=0),
+        "blocks": len(spans) + more, "contacts": cones, "rows": bounds + rows, "masses": len(island.masses),
+        "jacobian": 0, "speeds": sum(spans) + more, "edges": edges, "largest": max(spans, default=0),
     }  # fmt: skip
-    matrix = supernodal_tables(len(spans), edges, sum(spans)) if matrix is None else matrix
+    matrix = supernodal_tables(len(spans) + more, edges, sum(spans) + more) if matrix is None else matrix
     problem = allocate(
         ConeProblem,
         sizes,
@@ -343,17 +376,18 @@ def fitted(bodies: int, contacts: int, bounds: int, rows: int, spans: list[int],
         jacobian=island.jacobian,
         matrix=matrix,
     )
-    return Converging(island, problem, np.array(spans, np.int64))
+    return Converging(island, problem, np.array(spans, np.int64), np.array([laws], np.int64))
 
 
 def fit_workspace(work: Converging, contacts: Any) -> Converging:
     """The workspace with room for these contacts, and for the factorization that the last step asked for."""
     plan = work.problem.matrix.plan[0]
     matrix = grown(work.problem.matrix) if plan.nodes < 0 and plan.nodes_needed > 0 else work.problem.matrix
-    if len(work.island.contacts) < len(contacts):
+    laws = bool(work.laws[0])
+    if len(work.island.contacts) < (CONES if laws else 1) * len(contacts):
         island = work.island
-        sizes = len(island.block_of) - 1, len(contacts), len(island.bounds), len(island.equations)
-        return fitted(*sizes, work.spans.tolist(), matrix)
+        room = len(island.block_of) - 1, len(contacts), len(island.bounds), len(island.equations)
+        return fitted(room, work.spans.tolist(), laws, matrix)
     return work._replace(problem=work.problem._replace(matrix=matrix))
 
 

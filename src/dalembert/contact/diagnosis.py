@@ -65,13 +65,15 @@ def project_dual(x: np.ndarray, friction: np.ndarray) -> np.ndarray:
     return np.where((x[:, 0] >= friction * tangent)[:, None], x, onto)
 
 
-def residuals(rows: Any, u: np.ndarray, response: np.ndarray) -> np.ndarray:
+def residuals(rows: Any, u: np.ndarray, response: np.ndarray, compliance: np.ndarray | float = 0.0) -> np.ndarray:
     """(n,) m/s: the natural map of Coulomb's law, as `cone.natural_map` has it. u : (n, 3) relative velocities in the frames
-    of the contacts. response : (n,) 1/kg, in the direction of the normal; contacts without response have no residual."""
+    of the contacts. response, compliance : (n,) 1/kg, in the direction of the normal; contacts without response have no
+    residual."""
     known = response > 0.0
+    response = response + compliance
     k = np.where(known, response, 1.0)[:, None]
     u_hat = u.copy()
-    u_hat[:, 0] += rows.bias + rows.friction * np.hypot(u[:, 1], u[:, 2])
+    u_hat[:, 0] += compliance * rows.impulse[:, 0] + rows.bias + rows.friction * np.hypot(u[:, 1], u[:, 2])
     x = rows.impulse - u_hat / k
     found = np.linalg.norm(u_hat - k * project_dual(-x, rows.friction), axis=1)
     return np.where(known & np.isfinite(found), found, 0.0)
@@ -95,17 +97,20 @@ def _turn(q: np.ndarray, vectors: np.ndarray, sign: float) -> np.ndarray:
     return vectors + q[:, :1] * t + sign * np.cross(q[:, 1:], t)
 
 
-def worst_contact(collision: Any, model: Model, y: np.ndarray, response: np.ndarray, dt: float) -> WorstContact | None:
+def worst_contact(
+    collision: Any, model: Model, y: np.ndarray, response: np.ndarray, dt: float, compliance: np.ndarray | float = 0.0
+) -> WorstContact | None:
     """The contact with the largest residual of the step that led to the state y; None if there are no contacts.
 
-    response : (n,) 1/kg, of each contact in the direction of its normal. dt : s, of the step.
+    response, compliance : (n,) 1/kg, of each contact in the direction of its normal, and of its surfaces. dt : s, of the
+    step.
     """
     rows = rows_of(collision)
     if not len(rows) or not (response > 0.0).any():
         return None
     v, omega = velocities(model, y)
     relative = v[rows.b] + np.cross(omega[rows.b], rows.arm_b) - v[rows.a] - np.cross(omega[rows.a], rows.arm_a)
-    found = residuals(rows, np.einsum("nij,nj->ni", rows.frame.reshape(-1, 3, 3), relative), response)
+    found = residuals(rows, np.einsum("nij,nj->ni", rows.frame.reshape(-1, 3, 3), relative), response, compliance)
     worst = int(np.argmax(found))
     owners = Owners(model.scene)
     a, b, _ = owners_of(rows[worst : worst + 1], collision, owners)

@@ -17,7 +17,16 @@ from ..core.simd import load, store
 from ..core.tables import column
 from ..dynamics.kinematics import load6, load9
 from .gauss_seidel import axes_of
-from .tables import DESCRIBE_ISLAND, MOTION, SPEEDS, call_coordinates, in_joint_space, three
+from .tables import (
+    DESCRIBE_ISLAND,
+    DESCRIBE_SURFACES,
+    MOTION,
+    SPEEDS,
+    call_coordinates,
+    call_surfaces,
+    in_joint_space,
+    three,
+)
 
 # A block of speeds: `member`, the body (of an assembly its first body), where its speeds are in the packed vector `motion`
 # and in the vector of the island, how many; M of the block, speeds × speeds row by row, is masses[mass : mass + speeds²].
@@ -26,8 +35,20 @@ BLOCK = np.dtype([("member", "i8"), ("packed", "i8"), ("first", "i8"), ("speeds"
 # and where J begins in `jacobian` for each of them: rows × speeds, row by row.
 MOST_BLOCKS = 4
 COUPLING = np.dtype([("number", "i8"), ("blocks", "i8", MOST_BLOCKS), ("at", "i8", MOST_BLOCKS)], align=True)
-# Entries of `counts`: what is in use
-BLOCKS, PROBLEM_CONTACTS, BOUNDS, EQUATIONS, PROBLEM_SPEEDS, MASSES, JACOBIAN, PROBLEM_COUNTS = range(8)
+# One more cone of a contact whose surfaces resist rolling (part 0) or spinning (part 1), see `surface_rows`. Its row of
+# `contacts` is behind those of the contacts, and has the number of this one. friction has no unit; offset, m/s, is what moves
+# by command; impulse, N s.
+EXTRA = np.dtype(
+    [("contact", "i8"), ("part", "i8"), ("friction", "f8"), ("offset", "f8", 3), ("impulse", "f8", 3)], align=True
+)
+# Entries of `counts`: what is in use; the blocks that stand for speeds
+BLOCKS, PROBLEM_CONTACTS, BOUNDS, EQUATIONS, PROBLEM_SPEEDS, MASSES, JACOBIAN, LAW_CONTACTS, PROBLEM_COUNTS = range(9)
+NO_SPEEDS = -1  # `member` and `packed` of a block that stands for a law of a surface, not for speeds
+CONES, LAW_BLOCKS, LAW_NUMBERS = (
+    3,
+    3,
+    60,
+)  # most cones of a contact, unknowns beside them, and numbers of their J on these
 
 
 class IslandProblem(NamedTuple):
@@ -53,15 +74,20 @@ class IslandProblem(NamedTuple):
         "3 * contacts", unit="m/s", doc="in joint coordinates, what bodies that move by command add to J w"
     )
     given_bounds: Any = column("bounds", unit="m/s, rad/s", doc="likewise to B w")
+    extra: Any = column("laws", EXTRA, doc="cones of surface laws; none where nothing needs them")
 
 
-def room_of_problem(bodies: int, contacts: int, bounds: int, rows: int, spans: list[int]) -> dict[str, int]:
+def room_of_problem(
+    bodies: int, contacts: int, bounds: int, rows: int, spans: list[int], laws: bool = False
+) -> dict[str, int]:
     """The sizes of an `IslandProblem` in which every island fits. rows : of joints or loops; spans : the speeds of each
-    assembly, in coordinates of bodies 6 for each body."""
-    most = max(spans, default=0)
+    assembly, in coordinates of bodies 6 for each body; laws : whether contacts may have laws of surfaces."""
+    most, cones = max(spans, default=0), CONES * contacts if laws else contacts
+    more = LAW_BLOCKS * contacts if laws else 0
     return {
-        "bodies": bodies, "blocks": len(spans), "masses": sum(n * n for n in spans), "contacts": contacts, "bounds": bounds,
-        "rows": rows, "jacobian": (6 * contacts + 2 * bounds + MOST_BLOCKS * rows) * most,
+        "bodies": bodies, "blocks": len(spans) + more, "masses": sum(n * n for n in spans) + more, "contacts": cones,
+        "bounds": bounds, "rows": rows, "laws": cones - contacts,
+        "jacobian": (6 * cones + 2 * bounds + MOST_BLOCKS * rows) * most + LAW_NUMBERS * more,
     }  # fmt: skip
 
 
@@ -91,6 +117,37 @@ def add_block(member, packed, size, problem):
     counts[PROBLEM_SPEEDS] += size
     counts[MASSES] += size * size
     return block.mass
+
+
+# Laws of surfaces come after all contacts, so that the numbers of these stay.
+
+
+@njit
+def add_law_block(mass, problem):
+    """A block of one unknown that is no speed. Returns its number."""
+    counts = problem.counts
+    number = counts[BLOCKS]
+    block = problem.blocks[number]
+    block.member, block.packed, block.speeds = NO_SPEEDS, NO_SPEEDS, 1
+    block.first, block.mass = counts[PROBLEM_SPEEDS], counts[MASSES]
+    store(problem.masses, block.mass, mass)
+    counts[BLOCKS] += 1
+    counts[PROBLEM_SPEEDS] += 1
+    counts[MASSES] += 1
+    return number
+
+
+@njit
+def add_law_coupling(contact, part, problem):
+    """Three rows of one part of the friction of a contact, without blocks yet. Returns them."""
+    number = problem.counts[LAW_CONTACTS]
+    problem.counts[LAW_CONTACTS] += 1
+    problem.extra[number].contact, problem.extra[number].part = contact, part
+    coupling = problem.contacts[problem.counts[PROBLEM_CONTACTS] + number]
+    coupling.number = number
+    for b in range(MOST_BLOCKS):
+        coupling.blocks[b], coupling.at[b] = -1, 0
+    return coupling
 
 
 @njit
@@ -127,14 +184,18 @@ def rows_at(coupling, block, rows, problem):
 
 
 @njit
-def describe_island(number, problem, tables):
-    """Fill a problem with an island; see `IslandProblem`. In joint coordinates it is that of `JointSpace`. Returns whether it
-    could: a joint may have too many bodies."""
+def describe_island(number, with_laws, problem, tables):
+    """Fill a problem with an island; see `IslandProblem`. In joint coordinates it is that of `JointSpace`. `with_laws` of
+    surfaces, or without. Returns whether it could: a joint may have too many bodies."""
     begin_problem(problem)
+    motion = tables.stepping.motion
     if in_joint_space(tables):
-        motion = tables.stepping.motion
-        return call_coordinates(DESCRIBE_ISLAND, float(number), motion, tables.stepping.values, tables) == 0
-    return describe_bodies(number, problem, tables)
+        described = call_coordinates(DESCRIBE_ISLAND, float(number), motion, tables.stepping.values, tables) == 0
+    else:
+        described = describe_bodies(number, problem, tables)
+    if described and with_laws and tables.collision.islands[number].surfaces != 0:
+        return call_surfaces(DESCRIBE_SURFACES, float(number), motion, tables) == 0
+    return described
 
 
 # Islands of bodies ----------------------------------------------------------------------------------------------------

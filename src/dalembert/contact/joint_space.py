@@ -100,6 +100,7 @@ from .tables import (
     FREE_SPEEDS,
     GIVEN_OF_ISLAND,
     PLACE,
+    PUSH_SURFACES,
     RATES,
     REFACTOR,
     RESIDUAL_OF_ROWS,
@@ -112,6 +113,7 @@ from .tables import (
     WARM_START_ROWS,
     WORK,
     ContactTables,
+    call_surfaces,
 )
 
 # Tables -----------------------------------------------------------------------------------------------------------------
@@ -284,6 +286,7 @@ def find_speeds(reduced, js, tables):
                 k, e = js.freedom_at[rows.indices[own.path + j]], at + 3 * j
                 push = p[0] * load(rows.jacobian, e) + p[1] * load(rows.jacobian, e + 1)
                 store(after, k, load(after, k) + (push + p[2] * load(rows.jacobian, e + 2)))
+    call_surfaces(PUSH_SURFACES, 0.0, after, tables)
     for i in range(bounds.shape[0]):
         impulse = bounds[i].impulse
         for side in range(2 * i, 2 * i + 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..collide.tables import FREE as UNLINKED
 from ..collide.tables import Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import REAL, Field
-from ..core.jit import DISABLED
+from ..core.jit import DISABLED, CFunction
 from ..core.status import NON_FINITE, OK
 from ..core.tables import address_table, allocate, grow
 from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INERTIA, LIMP, JointMechanism
@@ -25,9 +26,12 @@ from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
+from .joint_space_surfaces import JOINT_SURFACES_ENTRY, joint_surfaces_task
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
 from .solvers import SOLVERS, ContactSolver, StepSettings, make_bounds, make_stepping
+from .surface_laws import Surfaces
+from .surface_tables import make_surfaces
 from .tables import MEMBER, ContactTables
 from .time_stepping import ContactStepper
 
@@ -52,6 +56,7 @@ class JointContactStepper(ContactStepper):
             slow=self._slow.copy(), state_of_bodies=own.tables.y,
         )  # fmt: skip
         self._joint_space = parts.tables(len(soft), len(bounds))
+        self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
 
@@ -83,9 +88,19 @@ class JointContactStepper(ContactStepper):
         if solver.make_workspace is not make_workspace:
             return super()._make_workspace(solver)
         assemblies = self._joint_space.assemblies
-        return make_workspace(
-            self.own, self.settings, self._tables.bounds, (assemblies.end - assemblies.first).tolist()
-        )
+        spans = (assemblies.end - assemblies.first).tolist()
+        return make_workspace(self.own, self.settings, self._tables.bounds, spans, self._surfaces is not None)
+
+    def _lengths_of_rows(self) -> tuple[int, int]:
+        path, span = self._joint_space.rows.longest.tolist()
+        return path, span
+
+    def _surfaces_entry(self) -> CFunction:
+        return JOINT_SURFACES_ENTRY
+
+    def _surfaces_function(self, surfaces: Surfaces) -> Callable[..., int]:
+        reduced, own = self.own.tables, self._joint_space
+        return lambda task, h, y, out, tables: int(joint_surfaces_task(task, h, y, out, tables, surfaces, reduced, own))
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0

@@ -23,10 +23,13 @@ from .gauss_seidel import (
 from .tables import (
     MOTION,
     RESIDUAL_OF_ROWS,
+    RESIDUAL_OF_SURFACES,
     SPEEDS,
     SWEEP_POSITIONS_OF_ROWS,
     SWEEP_ROWS,
+    SWEEP_SURFACES,
     call_rows,
+    call_surfaces_of,
     copy_velocities,
     in_joint_space,
 )
@@ -144,6 +147,8 @@ def run_contact_job(kind, begin, end, tables):
 @njit
 def over_contacts(kind, island, tables):
     """A job over all contacts of an island, of which none changes what another reads; returns the largest value."""
+    if kind == RESIDUAL and island.surfaces != 0:
+        return call_surfaces_of(RESIDUAL_OF_SURFACES, island, tables)
     if in_joint_space(tables):
         return call_rows(RESIDUAL_OF_ROWS, island, tables)
     if kind == RESIDUAL and is_wide(island, tables.collision):
@@ -158,6 +163,8 @@ def over_contacts(kind, island, tables):
 @njit
 def over_colours(kind, island, tables):
     """A job over all contacts of an island in turn, colour by colour; returns the largest value."""
+    if kind == SWEEP and island.surfaces != 0:
+        return call_surfaces_of(SWEEP_SURFACES, island, tables)
     if in_joint_space(tables):
         return call_rows(SWEEP_ROWS if kind == SWEEP else SWEEP_POSITIONS_OF_ROWS, island, tables)
     collision = tables.collision

@@ -45,14 +45,19 @@ from .tables import (
     FREE_SPEEDS,
     FRICTION_STEP,
     INVERSE_NORMAL,
+    MIX_SURFACES,
     MOTION,
     RESPONSE,
     ROW,
+    SAVE_FIRST_SURFACES,
     SET_PLASTIC,
     SPEEDS,
     WORK,
+    WORK_OF_SURFACES,
     call_coordinates,
     call_limits,
+    call_surfaces,
+    call_surfaces_of,
     copy_velocities,
     in_joint_space,
     load_motion,
@@ -438,6 +443,7 @@ def save_first(tables):
             first[3 * i + k] = contacts[i].impulse[k]
     for i in range(bounds.shape[0]):
         bounds[i].first_impulse = bounds[i].impulse
+    call_surfaces(SAVE_FIRST_SURFACES, 0.0, stepping.motion, tables)
 
 
 @njit
@@ -467,10 +473,11 @@ def island_work(island, tables):
     contacts = tables.collision.contacts
     motion, rows = stepping.motion, stepping.rows
     work, size = 0.0, 0.0
+    of_surfaces = call_surfaces_of(WORK_OF_SURFACES, island, tables) if island.surfaces != 0 else 0.0
     if in_joint_space(tables):
         number = tables.collision.island_of[tables.collision.members[island.first_member]]
         call_coordinates(WORK, float(number), motion, stepping.answer, tables)
-        return stepping.answer[0], stepping.answer[1]
+        return stepping.answer[0] + of_surfaces, stepping.answer[1]
     if island.jointed != 0:
         call_limits(WORK, 0.0, motion, tables)
         work, size = stepping.answer[0], stepping.answer[1]
@@ -484,7 +491,7 @@ def island_work(island, tables):
             normal, friction = contact_work(contact, p, motion, rows, ROW * i + BEFORE)
             work += normal + friction
             size += p[0] * abs(rows[ROW * i + BEFORE]) + abs(friction)
-    return work, size
+    return work + of_surfaces, size
 
 
 @inlined
@@ -511,6 +518,9 @@ def mix(share, island, tables):
         impulse = contacts[i].impulse
         for k in range(3):
             impulse[k] = interpolate(share, impulse[k], first[3 * i + k])
+    if island.surfaces != 0:
+        stepping.answer[0] = share
+        call_surfaces_of(MIX_SURFACES, island, tables)
     if island.jointed == 0:
         return
     joints, first_joints = stepping.joint_impulses, stepping.first_joint_impulses

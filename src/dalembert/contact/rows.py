@@ -128,7 +128,7 @@ def warm_start_rows(island, rows, tables):
 def sweep_rows(island, rows, tables):
     """One sweep over contacts and bounds; returns the largest change of a velocity by its own impulse (m/s or rad/s)."""
     contacts, stepping = tables.collision.contacts, tables.stepping
-    motion, responses, bounds = stepping.motion, stepping.rows, stepping.bounds
+    motion, responses = stepping.motion, stepping.rows
     largest = 0.0
     for i in range(island.first, island.end):
         d = improve(contacts[i], contact_velocity(i, motion, rows), 1.0, responses, ROW * i)
@@ -137,6 +137,14 @@ def sweep_rows(island, rows, tables):
             k = ROW * i + RESPONSE
             largest = max(largest, abs(d[0]) * load(responses, k), abs(d[1]) * load(responses, k + 3))
             largest = max(largest, abs(d[2]) * load(responses, k + 5))
+    return max(largest, sweep_bounds_of_rows(island, rows, tables))
+
+
+@njit
+def sweep_bounds_of_rows(island, rows, tables):
+    """One sweep over the bounds of an island; returns the same."""
+    stepping = tables.stepping
+    motion, bounds, largest = stepping.motion, stepping.bounds, 0.0
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
@@ -155,13 +163,21 @@ def sweep_rows(island, rows, tables):
 def residual_of_rows(island, rows, tables):
     """The largest residual of Coulomb's law and of the bounds (m/s or rad/s); see `cone`."""
     contacts, stepping = tables.collision.contacts, tables.stepping
-    motion, responses, bounds = stepping.motion, stepping.rows, stepping.bounds
+    motion, responses = stepping.motion, stepping.rows
     worst = 0.0
     for i in range(island.first, island.end):
         contact, k = contacts[i], load(responses, ROW * i + RESPONSE)
         if k != OFF:
             u_hat = coulomb_velocity(contact, contact_velocity(i, motion, rows))
             worst = max(worst, natural_map(load3(contact.impulse), u_hat, contact.friction, k))
+    return max(worst, residual_of_bounds(island, rows, tables))
+
+
+@njit
+def residual_of_bounds(island, rows, tables):
+    """The largest residual of the bounds of an island."""
+    stepping = tables.stepping
+    motion, bounds, worst = stepping.motion, stepping.bounds, 0.0
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):

@@ -41,15 +41,19 @@ from .parallel import (
 from .position_correction import correct_island
 from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, propagate_shocks, solve_supports
 from .tables import (
+    AIM_SURFACES,
     APPLY_WARM_START,
     LIMITS_RESIDUAL,
     SOLVE_IMPULSES,
     SWEEP_LIMITS,
     WARM_START_ROWS,
+    WARM_START_SURFACES,
     call_finisher,
     call_limits,
     call_rows,
     call_solver,
+    call_surfaces,
+    call_surfaces_of,
     in_joint_space,
     limits_value,
 )
@@ -72,6 +76,7 @@ def solve_impulses(tables):
         if tables.system.joints.shape[0] == 0 or in_joint_space(tables):
             return OK
         return solve_joints(tables)
+    call_surfaces(AIM_SURFACES, 0.0, stepping.motion, tables)
     if tables.callbacks[0].solver != 0:
         return call_solver(SOLVE_IMPULSES, tables)
     report.status = OK
@@ -168,10 +173,13 @@ def solve_island(number, tables):
     residual. Returns a status."""
     stepping, island = tables.stepping, tables.collision.islands[number]
     options, by_rows, last = stepping.options[0], in_joint_space(tables), passes_of(island, tables)
-    status, most, propagates = OK, options.iterations, not by_rows and not is_waiting(island, tables)
+    plain = not by_rows and island.surfaces == 0
+    status, most, propagates = OK, options.iterations, plain and not is_waiting(island, tables)
     island.iterations, island.residual = 0, 0.0
     set_aim(island, tables)
-    if by_rows:
+    if island.surfaces != 0:
+        call_surfaces_of(WARM_START_SURFACES, island, tables)
+    elif by_rows:
         call_rows(WARM_START_ROWS, island, tables)
     else:
         start_island(island, tables)
@@ -184,7 +192,7 @@ def solve_island(number, tables):
     elif island.aim > options.tolerance:
         most = max(most, MANY_SWEEPS)
     if status == OK:
-        status = sweep(island, most, propagates, not by_rows and (rested or last == 1), tables)
+        status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
     set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
     return status
 

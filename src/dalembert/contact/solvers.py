@@ -35,8 +35,9 @@ class ContactSolver(NamedTuple):
     compiled : its C function, whose `data` is the address of `tables.ContactTables`; None for a solver that is part of the
     step. function : the same in Python, (task, tables, workspace) → status. Its tasks are SOLVE_IMPULSES and, if it
     `separates`, SOLVE_DISPLACEMENTS of the overlap that Gauss–Seidel leaves (`position_correction`).
-    make_workspace : (mechanism, settings, bounds) → a table that only the solver knows, at `callbacks[0].workspace` in
-    compiled code; fit_workspace : (workspace, contacts) → the same with room for as many contacts as that table has.
+    make_workspace : (mechanism, settings, bounds), and laws=True where contacts may have laws of surfaces, → a table that
+    only the solver knows, at `callbacks[0].workspace` in compiled code; fit_workspace : (workspace, contacts) → the same with
+    room for as many contacts as that table has.
     """
 
     help: str
@@ -47,7 +48,7 @@ class ContactSolver(NamedTuple):
     compiled: CFunction | None = None
     function: Callable[..., int] | None = None
     separates: bool = False
-    make_workspace: Callable[[Any, Any, Any], Any] = no_workspace
+    make_workspace: Callable[..., Any] = no_workspace
     fit_workspace: Callable[[Any, Any], Any] = same_workspace
 
 

@@ -67,19 +67,26 @@ from .tables import (
     ANGULAR,
     APPLY_TO_STATE,
     BEFORE,
+    BEGIN_SURFACES,
     BOOK,
     BOOK_CORRECTION_OF_SOFT,
+    BOOK_SURFACES,
     DETECTION,
     FILL_ROWS,
+    FILL_SURFACES,
     FINISH,
     INVERSE_INERTIA,
     INVERSE_MASS,
     LINEAR,
+    MARK_SURFACES,
     MOTION,
     PLACE,
     RATES,
     REFACTOR,
+    RESPOND_SURFACES,
+    RESTORE_SURFACES,
     ROW,
+    SAVE_SURFACES,
     SET_BOUNCES,
     SET_SOFT,
     SET_SOFT_IDLE,
@@ -95,6 +102,7 @@ from .tables import (
     call_coordinates,
     call_limits,
     call_mechanism,
+    call_surfaces,
     in_joint_space,
     load_motion,
     note_residual,
@@ -205,6 +213,7 @@ def step(t, y, dydt, tables):
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
     save_memory(tables.collision.counts, stepping)
+    call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
     if was_fast:
         copy(stepping.origin, y)
@@ -221,6 +230,7 @@ def step(t, y, dydt, tables):
     if status != OK:
         swap(y, stepping.saved)
         restore_memory(tables.collision.counts, stepping)
+        call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         report.impacts, report.held = impacts, held
         if was_fast:
             copy(y, stepping.origin)
@@ -353,9 +363,13 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         return status
     end_stage(stepping.timer, SOLVER)
     save_warm_start(collision)
+    call_surfaces(SAVE_SURFACES, h if with_forces else 0.0, y, tables)
     if joint_space:
-        return call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
+        status = call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
+        call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
+        return status
     apply_impulses(y, tables)
+    call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
     call_limits(APPLY_TO_STATE, h, y, tables)
     if with_forces:
         book_work(h, corrected, y, tables)
@@ -391,9 +405,12 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
     if status != OK:
         return corrected, bounced, status
     end_stage(stepping.timer, DETECTION)
+    call_surfaces(MARK_SURFACES, 0.0, y, tables)
     if driven:
         call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
     status = fill_rows(h, with_forces, y if first or not with_forces else stepping.saved, y, tables)
+    if status == OK:
+        call_surfaces(FILL_SURFACES, h if with_forces else 0.0, y, tables)
     if status == OK and with_forces:
         corrected, status = plan_correction(tables)
         if first:
@@ -451,6 +468,8 @@ def find_impulses(h, with_forces, y, tables):
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
         status = call_limits(REFACTOR, h, y, tables)
+        if status == OK and in_joint_space(tables):
+            call_surfaces(RESPOND_SURFACES, h, y, tables)
         load_free_motion(h, impacts, y, tables)
         if status == OK:
             status = solve_impulses(tables)

@@ -80,11 +80,13 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # address of the table that only the solver knows. `coordinates`: the function of joint coordinates, which is `limits` as well
 # (0: those of bodies), and the addresses of the two tables that only it knows. `finisher`: a solver of second order for
 # islands that sweeps leave unsolved (0: none), with the number of the island. `continuous`:
-# continuous collision detection; 0 until something is fast.
+# continuous collision detection; 0 until something is fast. `surfaces`: the function of surface laws (`surface_laws`), in the
+# coordinates of the step, and the address of the table that only it knows; 0 where no surface needs it.
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
      ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
-     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8"), ("rides", "i8")],
+     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8"), ("rides", "i8"),
+     ("surfaces", "i8"), ("surface_tables", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -319,6 +321,45 @@ DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y
 # Tasks over the rows of one island
 WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
+
+
+# Tasks of surface laws: rolling, torsional and Stribeck friction, and compliance. Those of one island get its number.
+MARK_SURFACES = 0  # the coefficients of all contacts, and which islands need more than Coulomb's law
+FILL_SURFACES = 1  # responses, velocities before the step and warm starts, for a step over h (s); h = 0: no forces act
+AIM_SURFACES = 2  # the biases of compliant contacts
+WARM_START_SURFACES, SWEEP_SURFACES, RESIDUAL_OF_SURFACES, WORK_OF_SURFACES, MIX_SURFACES = range(3, 8)
+SAVE_FIRST_SURFACES = 8  # the torques of the solution with restitution
+SAVE_SURFACES = 9  # the warm start of the next step
+PUSH_SURFACES = 10  # y += Jᵀ τ of all contacts, along the speeds of joint coordinates
+BOOK_SURFACES = 11  # torques on the momenta in y, in coordinates of bodies; the work of all laws into the ledger
+DESCRIBE_SURFACES = 12  # add the laws of an island to its `IslandProblem`
+TAKE_SURFACES = 13  # the torques that solved it
+BEGIN_SURFACES, RESTORE_SURFACES = 14, 15  # keep the memory of the step before, and put it back
+RESPOND_SURFACES = 16  # the responses in joint coordinates, after REFACTOR
+
+
+@inlined
+def has_surfaces(tables):
+    """Whether some surface has another law than Coulomb's and rigid contact."""
+    return tables.callbacks[0].surfaces != 0
+
+
+@njit
+def call_surfaces(task, h, y, tables):
+    """Do a task of surface laws; nothing where there are none. Returns a status."""
+    address = tables.callbacks[0].surfaces
+    if address == 0:
+        return 0
+    return call_pointer(address, own_address(tables), task, h, y, tables.stepping.values)
+
+
+@njit
+def call_surfaces_of(task, island, tables):
+    """The number that a task of surface laws on an island returns."""
+    collision, stepping = tables.collision, tables.stepping
+    number = collision.island_of[collision.members[island.first_member]]
+    call_surfaces(task, float(number), stepping.motion, tables)
+    return load(stepping.values, number)
 
 
 @inlined

@@ -14,7 +14,7 @@ from ..collide.detect import Detector, check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, DISTANCE, LANE_COUNTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
-from ..core.jit import DISABLED
+from ..core.jit import DISABLED, CFunction
 from ..core.status import OK
 from ..core.tables import address_table, grow
 from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
@@ -30,8 +30,20 @@ from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import ALONE, RUN_STEPS, SUMS
 from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
 from .solve import run_job
-from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, slowness
+from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, no_workspace, slowness
 from .step import STEP_ENTRY, run_steps
+from .surface_laws import Surfaces
+from .surface_rows import SURFACES_ENTRY, surfaces_task
+from .surface_tables import (
+    compliance_of,
+    fields_of_surfaces,
+    fit_surfaces,
+    make_surfaces,
+    room_of_surfaces,
+    torques_of,
+    unwatched,
+    with_room_of_surfaces,
+)
 from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
 from .wide_rows import SIZE, WIDE_ENTRY, run_wide_job
 
@@ -110,6 +122,9 @@ class ContactStepper(FixedStepper):
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
         tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
         tables = tables._replace(walls=half_thickness(collision))
+        self._surfaces = make_surfaces(model, collision, ledger)
+        if self._surfaces is not None:
+            tables.thickness[unwatched(collision, self._surfaces, len(tables.thickness))] = np.inf
         self._solver = SOLVERS[settings.solver]
         # Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel
         self._is_wide = len(collision.colliders) >= MANY and self._solver.compiled is None
@@ -128,7 +143,9 @@ class ContactStepper(FixedStepper):
 
     def _make_workspace(self, solver: ContactSolver) -> Any:
         """The workspace of a solver."""
-        return solver.make_workspace(self._mechanism, self.settings, self._tables.bounds)
+        if self._surfaces is None or solver.make_workspace is no_workspace:
+            return solver.make_workspace(self._mechanism, self.settings, self._tables.bounds)
+        return solver.make_workspace(self._mechanism, self.settings, self._tables.bounds, laws=True)
 
     @property
     def bodies(self) -> ContactStepper:
@@ -157,6 +174,7 @@ class ContactStepper(FixedStepper):
         callbacks.finisher = 0 if self._finisher is None else self._solver_address(self._finisher, tables)
         callbacks.workspace = workspace.ctypes.data
         self._fit_coordinates(tables)
+        self._fit_surfaces(tables)
         callbacks.continuous = self._continuous_address(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
@@ -173,6 +191,37 @@ class ContactStepper(FixedStepper):
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""
+
+    def _fit_surfaces(self, tables: ContactTables) -> None:
+        """Write the addresses of the function and the tables of surface laws, where there are any."""
+        if self._surfaces is None:
+            return
+        fitted = fit_surfaces(self._surfaces, self.collision, self._workspace, *self._lengths_of_rows())
+        self._surfaces, callbacks = fitted, tables.callbacks
+        self._surface_addresses = address_table(fitted)
+        callbacks.surface_tables = self._surface_addresses.ctypes.data
+        if not DISABLED:
+            callbacks.surfaces = self._surfaces_entry().address
+            return
+        do = self._surfaces_function(fitted)
+
+        def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
+            return int(do(task, h, view(y, n), view(out, m), tables))
+
+        self._surfaces_callback = C_TYPE(call)
+        callbacks.surfaces = _address_of(self._surfaces_callback)
+
+    def _lengths_of_rows(self) -> tuple[int, int]:
+        """The longest path and the longest span of rows in joint coordinates."""
+        return 0, 0
+
+    def _surfaces_entry(self) -> CFunction:
+        """The function of surface laws in these coordinates."""
+        return SURFACES_ENTRY
+
+    def _surfaces_function(self, surfaces: Surfaces) -> Callable[..., int]:
+        """The same without compilation: (task, h, y, out, tables) → status."""
+        return lambda task, h, y, out, tables: int(surfaces_task(task, h, y, out, tables, surfaces))
 
     def _compiled_kernel(self) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
         """The run of steps, and the address of the jobs of threads."""
@@ -283,7 +332,8 @@ class ContactStepper(FixedStepper):
         if self._after is None or not count or rows.size < ROW * count:  # no step was made since a restart
             return None
         response = rows.reshape(-1, ROW)[:count, RESPONSE]
-        return worst_contact(self.collision, self._model, self._after, response, self.settings.dt)
+        compliance = compliance_of(self._surfaces, count)
+        return worst_contact(self.collision, self._model, self._after, response, self.settings.dt, compliance)
 
     def _responses(self) -> np.ndarray:
         """Those of the contacts, `ROW` numbers each."""
@@ -322,11 +372,15 @@ class ContactStepper(FixedStepper):
     def room(self) -> dict[str, int]:
         """The lengths of `fields` that do not follow from the model."""
         counts = self.collision.counts
-        return {"pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS])}
+        return {
+            "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), **room_of_surfaces(self._surfaces)
+        }  # fmt: skip
 
     def make_room(self, room: dict[str, int]) -> None:
         """Give `fields` these lengths."""
         self._detector.set_counts(room["pairs"], room["contacts"])
+        if self._surfaces is not None:
+            self._surfaces = with_room_of_surfaces(self._surfaces, room["torques"])
         self._fit()
 
     def fields(self) -> list[Field]:
@@ -337,6 +391,7 @@ class ContactStepper(FixedStepper):
             Field("bounds", self._tables.bounds, columns=SAVED_OF_BOUNDS),
             Field("soft", self._tables.soft, columns=SAVED_OF_SOFT),
             *self._own_fields(),
+            *prefixed("surfaces", fields_of_surfaces(self._surfaces)),
             *prefixed("collision", fields_of(self.collision)),
             *prefixed("events", self._events.fields()),
         ]
@@ -392,8 +447,11 @@ class ContactStepper(FixedStepper):
                 normal=row.frame[:3].copy(),
                 separation=float(row.separation),
                 force=impulse / self.settings.dt,
+                torque=torque / self.settings.dt,
             )
-            for a, b, row, impulse in zip(first, second, rows, self._impulses(rows), strict=True)
+            for a, b, row, impulse, torque in zip(
+                first, second, rows, self._impulses(rows), torques_of(rows, self._surfaces), strict=True
+            )
         ]
 
     def efforts(self, model: Model) -> dict[str, float]:

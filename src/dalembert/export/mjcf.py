@@ -454,6 +454,8 @@ def _warn_of_materials(out: Document) -> None:
         out.warn("materials", "MuJoCo has no restitution; it is left out")
     if any(item.material is not None and item.material.static_friction is not None for item in touching):
         out.warn("materials", "MuJoCo's friction is the same at every speed; static_friction is left out")
+    if any(item.material is not None and item.material.stiffness is not None for item in touching):
+        out.warn("materials", "MuJoCo's solref is no stiffness of a surface in N/m; stiffness and damping are left out")
     for rule in _special(out):
         out.warn(f"contact of {rule.a!r} and {rule.b!r}", "friction and restitution of a pair are left out")
 

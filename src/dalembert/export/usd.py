@@ -459,6 +459,8 @@ class Stage:
             self.warn("materials", "USD has no rule for combining two different frictions; readers often average")
         if any(item.material is not None and item.material.resists_turning for item in scene.touching()):
             self.warn("materials", "USD Physics has no rolling or torsional friction; they are left out")
+        if any(item.material is not None and item.material.stiffness is not None for item in scene.touching()):
+            self.warn("materials", "USD Physics has no compliant surfaces; stiffness and damping are left out")
 
     # Particles --------------------------------------------------------------------------------------------------------
 

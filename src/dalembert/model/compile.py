@@ -12,6 +12,7 @@ from ..core.tables import allocate
 from ..core.user_function import Adapter, Pointer
 from ..scene.body import WORLD, Body
 from ..scene.checks import eigenvectors, quaternion_of
+from ..scene.contact import is_compliant, resists_turning
 from ..scene.joint import Joint, Link
 from ..scene.particles import Particle
 from ..scene.scene import Event, Scene
@@ -27,7 +28,15 @@ from .particles import (
     particles_in_joints,
     to_frame,
 )
-from .tables import CONTACT_WORK, EQUAL_MOMENTS, LEDGER, STATE_SIZE, System
+from .tables import (
+    CONTACT_WORK,
+    EQUAL_MOMENTS,
+    LEDGER,
+    SPRING_ENTRIES,
+    STATE_SIZE,
+    TURNING_ENTRY,
+    System,
+)
 from .tree import Layout, build_tree
 from .user_functions import event_adapter
 
@@ -221,6 +230,14 @@ def _add_ledger_entries(scene: Scene, compiler: ForceCompiler) -> None:
     if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
         for name in CONTACT_WORK:
             compiler.entry(name)
+        for name in work_of_surfaces(scene):
+            compiler.entry(name)
+
+
+def work_of_surfaces(scene: Scene) -> list[str]:
+    """The entries of what resists rolling and spinning, and of compliant surfaces, where there are any."""
+    turning, compliant = resists_turning(scene), is_compliant(scene)
+    return [*([TURNING_ENTRY] if turning else []), *(SPRING_ENTRIES if compliant else ())]
 
 
 class _State(NamedTuple):

@@ -159,6 +159,9 @@ MASS, JACOBIAN, ASSEMBLY, FACTORIZATION, SOLVE, FORCE_STAGE, UPDATE = range(7)
 
 # Entries of the ledger of a scene with contacts: the work of normal forces (impacts), and of friction.
 CONTACT_WORK = ("contact: impacts", "contact: friction")
+# More of them where surfaces resist rolling or spinning, and where they are compliant.
+TURNING_ENTRY = "contact: rolling and spinning"
+SPRING_ENTRIES = ("contact: springs", "contact: dampers")
 # Entries of the ledger after the work of each non-conservative force ----------------------------------------------------
 LEDGER = ("constraint work", "projection work") + tuple(
     f"{impulse} {axis}"

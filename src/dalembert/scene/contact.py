@@ -22,9 +22,17 @@ from .motion import Motion
 from .shapes import Shape
 
 MOST_FRICTION = 1e3
-MOST = {"restitution": 1.0, "rolling_friction": 10.0, "torsional_friction": 10.0, "stribeck_velocity": 1e3}
-UNITS = {"rolling_friction": " m", "torsional_friction": " m", "stribeck_velocity": " m/s"}
+MOST = {
+    "restitution": 1.0, "rolling_friction": 10.0, "torsional_friction": 10.0, "stribeck_velocity": 1e3, "stiffness": 1e15,
+    "damping": 1e15,
+}  # fmt: skip
+UNITS = {
+    "rolling_friction": " m", "torsional_friction": " m", "stribeck_velocity": " m/s", "stiffness": " N/m",
+    "damping": " N s/m",
+}  # fmt: skip
 STRIBECK = ("static_friction", "stribeck_velocity")
+TURNING = ("rolling_friction", "torsional_friction")
+OPTIONAL = (*STRIBECK, "stiffness")
 SHOWN = ("friction", "restitution")  # always; others where they are given
 
 
@@ -37,7 +45,10 @@ class Material:
     rolling_friction, torsional_friction : m. A contact that bears N resists rolling with a torque up to rolling_friction N,
         and turning about its normal with one up to torsional_friction N.
     static_friction, stribeck_velocity : Stribeck's law, μ(v) = μ + (static_friction − μ) exp(−(v/stribeck_velocity)²) at the
-        sliding speed v (m/s). Both or neither are given; static_friction is not below friction.
+        sliding speed v (m/s), that at the start of a step. Both or neither are given; static_friction is not below friction.
+    stiffness, damping : N/m, N s/m; a compliant surface. Each contact point pushes with stiffness δ + damping δ̇ where it
+        overlaps by δ, and never pulls. Without a stiffness the surface is rigid. A surface that has one has no restitution,
+        as its spring gives back what it takes.
 
     Raises ValueError for a coefficient out of range.
 
@@ -53,10 +64,12 @@ class Material:
     torsional_friction: float = 0.0
     static_friction: float | None = None
     stribeck_velocity: float | None = None
+    stiffness: float | None = None
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None or name not in STRIBECK:
+            if value is not None or name not in OPTIONAL:
                 object.__setattr__(self, name, _coefficient("Material", name, value))
         static, velocity = self.static_friction, self.stribeck_velocity
         if (static is None) != (velocity is None):
@@ -68,6 +81,17 @@ class Material:
                 "exchange them"
             )
 
+        if self.stiffness is None and self.damping > 0.0:
+            raise ValueError(
+                f"Material: damping is {self.damping:g} N s/m without a stiffness; give a stiffness, in N/m, or for a rigid "
+                "surface that bounces less a smaller restitution"
+            )
+        if self.stiffness is not None and self.restitution > 0.0:
+            raise ValueError(
+                f"Material: restitution is {self.restitution:g} with a stiffness of {self.stiffness:g} N/m; a spring gives "
+                "back what it takes, so leave restitution out, and give a damping if it is to take some"
+            )
+
     def __repr__(self) -> str:
         shown = (f.name for f in fields(self) if f.name in SHOWN or getattr(self, f.name) != f.default)
         return f"Material({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
@@ -77,9 +101,15 @@ class Material:
         """Whether it has rolling or torsional friction."""
         return self.rolling_friction > 0.0 or self.torsional_friction > 0.0
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether it has Coulomb's friction and is rigid, and nothing else."""
+        return not self.resists_turning and self.static_friction is None and self.stiffness is None
+
 
 class PairFriction(NamedTuple):
-    """What two surfaces make: see `Material`. Without Stribeck's law `static` is `friction`, and `stribeck_velocity` 0."""
+    """What two surfaces make: see `Material`. Without Stribeck's law `static` is `friction`, and `stribeck_velocity` 0.
+    Two rigid surfaces have the stiffness 0."""
 
     friction: float
     restitution: float
@@ -87,6 +117,8 @@ class PairFriction(NamedTuple):
     torsional: float
     static: float
     stribeck_velocity: float
+    stiffness: float
+    damping: float
 
 
 def pair_friction(a: Material, b: Material, rule: ContactRule | None = None) -> PairFriction:
@@ -101,14 +133,45 @@ def pair_friction(a: Material, b: Material, rule: ContactRule | None = None) -> 
     own = [m.friction if m.static_friction is None else m.static_friction for m in (a, b)]
     static = math.sqrt(own[0] * own[1])
     friction = chosen("friction", sliding)
+    stiffness, damping = springs_in_series(a, b)
     return PairFriction(
         friction,
-        chosen("restitution", max(a.restitution, b.restitution)),
+        0.0 if stiffness > 0.0 else chosen("restitution", max(a.restitution, b.restitution)),
         chosen("rolling_friction", math.sqrt(a.rolling_friction * b.rolling_friction)),
         chosen("torsional_friction", math.sqrt(a.torsional_friction * b.torsional_friction)),
-        friction * static / sliding if sliding > 0.0 else friction,
+        friction * static / sliding if sliding > 0.0 else max(static, friction),
         max(a.stribeck_velocity or 0.0, b.stribeck_velocity or 0.0),
+        stiffness,
+        damping,
     )
+
+
+def springs_in_series(a: Material, b: Material) -> tuple[float, float]:
+    """(k, d) of two compliant surfaces: 1/k = 1/k_a + 1/k_b and d/k² = d_a/k_a² + d_b/k_b², which is exact for motions that
+    are slow in relation to k/d. A rigid surface leaves those of the other; (0, 0) where both are rigid."""
+    soft = [m for m in (a, b) if m.stiffness is not None]
+    if not soft:
+        return 0.0, 0.0
+    compliance = sum(1.0 / float(m.stiffness or 0.0) for m in soft)
+    stiffness = 1.0 / compliance
+    return stiffness, stiffness**2 * sum(m.damping / float(m.stiffness or 0.0) ** 2 for m in soft)
+
+
+def resists_turning(scene: Any) -> bool:
+    """Whether some contact of a scene resists rolling or spinning."""
+    touching = [item.material for item in scene.touching()]
+    rough = any(getattr(m, name) for m in touching for name in TURNING)
+    return rough or any(getattr(rule, name) for rule in scene.contact_rules for name in TURNING)
+
+
+def is_compliant(scene: Any) -> bool:
+    """Whether some surface of a scene is compliant."""
+    return any(item.material.stiffness is not None for item in scene.touching())
+
+
+def has_surface_laws(scene: Any) -> bool:
+    """Whether some contact of a scene has more than Coulomb's friction and rigid contact."""
+    return resists_turning(scene) or any(not item.material.is_simple for item in scene.touching())
 
 
 class OfScene:
@@ -298,7 +361,8 @@ def _coefficient(owner: str, name: str, value: object) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = math.nan
-    if not 0.0 <= number <= most or (name == "stribeck_velocity" and number == 0.0):
-        least = "above 0, at most" if name == "stribeck_velocity" else "from 0 to"
+    positive = name in ("stribeck_velocity", "stiffness")
+    if not 0.0 <= number <= most or (positive and number == 0.0):
+        least = "above 0, at most" if positive else "from 0 to"
         raise ValueError(f"{owner}: {name} is {value!r:.80}; give a number {least} {most:g}{UNITS.get(name, '')}")
     return number

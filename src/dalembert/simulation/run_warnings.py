@@ -22,6 +22,7 @@ from ..integrate.tableaus import METHODS
 from ..model.compile import Model
 from ..model.tables import FIELD, SPRING, STATE_SIZE, TORSION
 from ..scene.body import Body
+from ..scene.contact import is_compliant, springs_in_series
 from ..scene.force import Force
 from ..scene.joint import Frame, Link
 from ..scene.particles import Particle
@@ -37,6 +38,7 @@ OFTEN = 0.01  # of the steps
 SEVERAL = 10  # steps
 DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the rounding of places that are given
 FEW = 4  # pairs in a sentence
+TAKEN = 0.5  # π ω h of a bounce on compliant surfaces, about the share of its energy that steps take
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
 SOLVERS = ("contact", "particles", "constraints", "joints")  # the subjects of `of_the_steps`
 OF_CONTACT = {"solver", "iterations", "tolerance", "sleep_after"}
@@ -53,20 +55,49 @@ def at_the_start(run: Any) -> Iterator[str]:
     yield from _overlaps(run)
     yield from _hard_to_solve(run)
     yield from _unused_frictions(run)
+    yield from _short_bounces(run)
 
 
 def _unused_frictions(run: Any) -> Iterator[str]:
-    """Laws of friction that are described and that no method has yet."""
+    """Laws of friction that are described and that the method does not have."""
     scene = run.model.scene
+    if run._driver.bodies is not None:
+        return
     rough = [item.name for item in scene.touching() if item.material.resists_turning]
     if rough or any(rule.rolling_friction or rule.torsional_friction for rule in scene.contact_rules):
         yield (
-            f"rolling and torsional friction{f' of {names(rough)}' if rough else ''} are not used in runs: bodies roll and "
-            "spin without resistance; add a Load or drag that opposes them where it matters"
+            f"rolling and torsional friction{f' of {names(rough)}' if rough else ''} are not used by method "
+            f"{run.method!r}: bodies roll and spin without resistance; method {TIME_STEPPING!r} has them"
         )
     falling = [item.name for item in scene.touching() if item.material.static_friction is not None]
     if falling:
-        yield f"static_friction of {names(falling)} is not used in runs: friction at every speed is that of sliding"
+        yield (
+            f"static_friction of {names(falling)} is not used by method {run.method!r}: friction at every speed is that of "
+            f"sliding; method {TIME_STEPPING!r} has it"
+        )
+
+
+def _short_bounces(run: Any) -> Iterator[str]:
+    """Compliant surfaces on which steps take much of the energy of a bounce, which nothing else takes."""
+    scene, worst, found = run.model.scene, TAKEN, None
+    if run._driver.bodies is None or not is_compliant(scene):
+        return
+    dt, touching = run._driver.bodies.settings.dt, scene.touching()
+    movable = [item for item in touching if isinstance(item, Body) and item.motion is None]
+    for body in movable:
+        for other in {item.material: item for item in touching if item is not body}.values():
+            stiffness, damping = springs_in_series(body.material, other.material)
+            omega = np.sqrt(stiffness / body.mass)
+            if np.pi * omega * dt > worst and damping < 2.0 * np.sqrt(stiffness * body.mass):
+                worst, found = np.pi * omega * dt, (body, other, omega)
+    if found:
+        body, other, omega = found
+        taken = 100.0 * (1.0 - (1.0 + (omega * dt) ** 2) ** (-np.pi / (omega * dt)))
+        yield (
+            f"a bounce of {body.name!r} on {other.name!r} lasts {np.pi / omega:.3g} s by their stiffness, "
+            f"{np.pi / (omega * dt):.2g} steps of {dt:g} s, of which the integrator takes some {taken:.0f} % of the energy; "
+            f"take dt of {0.1 / (np.pi * omega):.1g} s or less for 10 %, a damping, or rigid surfaces with a restitution"
+        )
 
 
 def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:

@@ -12,11 +12,13 @@ from ...collide.particles import Particles, make_particles
 from ...contact.joint_space import JOINT_SPACE_ENTRY as JOINT_SPACE
 from ...contact.joint_space import RIDES_ENTRY as RIDES
 from ...contact.joint_space_stepping import JointContactStepper
+from ...contact.joint_space_surfaces import JOINT_SURFACES_ENTRY as JOINT_SURFACES
 from ...contact.limits import LIMITS_ENTRY as LIMITS
 from ...contact.limits import implicit_forces, is_implicit
 from ...contact.position_correction import ROUNDING
 from ...contact.solvers import DEFAULT, SOLVERS, StepSettings
 from ...contact.step import STEP_ENTRY as STEP
+from ...contact.surface_rows import SURFACES_ENTRY as SURFACES
 from ...contact.time_stepping import ContactStepper
 from ...core.jit import CFunction
 from ...core.thread_pool import MOST_THREADS
@@ -31,10 +33,11 @@ from ...integrate.stepper import StepEvents
 from ...linalg.block_matrix import block_pattern
 from ...model.compile import Model
 from ...model.tables import CONTACT_WORK, LEDGER, LIMITED
-from ...scene.contact import Material
+from ...scene.contact import Material, has_surface_laws
 from ...scene.force import Force
 from ...scene.joint import Joint
 from ...scene.particles import Particle
+from ...scene.scene import Scene
 from ..agreement import require_agreement
 from ..registry import Method, one_of, positive, whole
 
@@ -82,12 +85,15 @@ class FixedSteps(Method):
 
     def compiled_for_bodies(self, model: Model) -> list[CFunction]:
         """What the steps of bodies call."""
+        laws = has_surface_laws(model.scene)
         if model.tree is not None:
             rides = [RIDES] if len(model.tables["commands"]) else []
-            return [STEP, JOINT_SPACE, *rides, *filter(None, [SOLVERS[self.solver].compiled])]
+            own = [JOINT_SURFACES] if laws else []
+            return [STEP, JOINT_SPACE, *rides, *own, *filter(None, [SOLVERS[self.solver].compiled])]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
-        return [STEP, *([LIMITS] if limited else []), *filter(None, [SOLVERS[self.solver].compiled])]
+        own = [*([LIMITS] if limited else []), *([SURFACES] if laws else [])]
+        return [STEP, *own, *filter(None, [SOLVERS[self.solver].compiled])]
 
     def contact_stepper(
         self, model: Model, mechanism: Mechanism, stop_unsolved: bool, events: StepEvents
@@ -132,6 +138,16 @@ def step_events(model: Model) -> StepEvents:
     return StepEvents(model.event_addresses, [event.direction for event in model.events])
 
 
+def require_rigid(scene: Scene, who: str) -> None:
+    """Raises ValueError for a scene with a compliant surface, naming its owner."""
+    for item in scene.touching():
+        if item.material is not None and item.material.stiffness is not None:
+            raise ValueError(
+                f"{who} takes surfaces to be rigid, and that of {item.name!r} has a stiffness of "
+                f"{item.material.stiffness:g} N/m; use method={TIME_STEPPING!r} without particles, or leave the stiffness out"
+            )
+
+
 NO_EVENTS = np.zeros(0, np.int64)
 
 
@@ -167,6 +183,13 @@ def particle_stepper(
     margin = (IMPLICIT_MARGIN if len(balls) and not explicit else MARGIN) * float(balls.min(initial=1.0))
     detector = None
     if touching and model.scene.touching():
+        require_rigid(model.scene, "contact of particles")
+        for group in touching:
+            if group.material.stiffness is not None:
+                raise ValueError(
+                    f"particles {group.name!r}: material has a stiffness of {group.material.stiffness:g} N/m, and contact of "
+                    "particles takes surfaces to be rigid; leave it out"
+                )
         particles, collision = particles_that_touch(model, radii), collision_of(model.scene)
         require_agreement(model.size, mechanism.system, collision, particles)
         detector = ParticleDetector(particles, collision, len(model.body_names), margin)

@@ -28,7 +28,7 @@ from ...model.compile import Model
 from ...model.tables import STATE_SIZE
 from ..agreement import require_agreement
 from ..registry import NO, Facts, Method, names, one_of, positive, register
-from .contact import MARGIN, TIME_STEPPING, contact_entry
+from .contact import MARGIN, TIME_STEPPING, contact_entry, require_rigid
 
 # Share of rtol and atol where balls or free bodies are in joint coordinates. In maximal coordinates the error of a step is
 # measured before projection removes most of it, the part that violates the joints. Joint coordinates have no such part:
@@ -155,6 +155,8 @@ class RungeKutta(Method):
                 f"scene {model.name!r}: bodies that collide take coordinates='maximal' with method {self.name!r}; or use "
                 f"method={TIME_STEPPING!r}"
             )
+        if touching:
+            require_rigid(model.scene, f"method {self.name!r}")
         if touching and partitioned:
             raise ValueError(
                 f"method {self.name!r} takes forces of position only, and contact forces are not; use 'dormand_prince', or "
