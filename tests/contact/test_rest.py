@@ -3,8 +3,13 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import dalembert as dal
+from dalembert.collide.tables import CONTACT
+from dalembert.contact.restitution import bounces_now
+from dalembert.contact.tables import MOTION
+from dalembert.core.kernel import kernel, out
 
 DT = 1 / 120
 PILE = Path(__file__).parent / "four_boxes_of_a_pile.npz"
@@ -62,3 +67,32 @@ def test_a_pile_of_all_shapes_and_masses_comes_to_rest_and_then_sleeps():
     assert np.median(speeds) < 1e-4
     run.advance(1.25)
     assert len(run.asleep) == 27
+
+
+@kernel
+def bounces(w: float, v: float, contacts: out(1, CONTACT), kick: out()) -> int:
+    return int(bounces_now(contacts[0], H, SLOP, w, v, kick))
+
+
+H, SLOP, RESTITUTION, KICK = 1e-3, 1e-6, 0.1, -1e-3 * 9.81  # s, m, 1, m/s: of the weight in a step
+
+
+@pytest.mark.parametrize(
+    "gap, w, expected",
+    [
+        (2e-7, -2e-9, 0),  # a support that hangs beside the one that bears, and moves by rounding
+        (2e-6, -2e-9, 0),
+        (2e-6, -3e-3, 1),  # it gets there within the step without its weight
+        (2e-6, -1e-2, 1),  # it is faster than what weight adds in half a step
+        (2e-3, -1.0, 0),  # it does not get there
+    ],
+)
+def test_what_rests_beside_a_support_that_it_does_not_touch_does_not_bounce(gap, w, expected):
+    """Such a bounce changes no velocity in the end, but the impulses of all supports: they were others in every second step
+    of a wall at rest, each a new problem for the converging solver."""
+    contacts, kick = np.zeros(1, CONTACT).view(np.recarray), np.zeros(2 * MOTION)
+    contacts[0].b, contacts[0].separation, contacts[0].restitution = 1, gap, RESTITUTION
+    kick[MOTION + 2] = KICK
+    assert bounces(w, w + KICK, contacts, kick) == expected
+    contacts[0].restitution = 1.0
+    assert bounces(w, w + KICK, contacts, kick) == int(gap < 1e-3)
