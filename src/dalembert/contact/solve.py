@@ -175,10 +175,10 @@ def solve_island(number, tables):
     set_aim(island, tables)
     if by_rows:
         call_rows(WARM_START_ROWS, island, tables)
-    elif island.jointed != 0:
-        status = start_with_joints(island, tables)
-    else:
+    elif island.jointed == 0:
         start_island(island, tables)
+    else:
+        status = start_with_joints(island, tables)
     rested = last == FINISHED and island.resting != 0
     if rested:  # the impulses of the last step are right, or the converging solver is needed again
         most, propagates = 1, False
