@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dalembert.collide.manifold import Polygon, clip_faces
-from dalembert.collide.tables import MANIFOLD, SCRATCH
+from dalembert.collide.manifold import LABEL_B, Polygon, clip_faces
+from dalembert.collide.tables import MANIFOLD, NO_FEATURE, SCRATCH
 from dalembert.core.kernel import kernel, out
 
 from .pairs import Met
@@ -20,11 +20,12 @@ def clip(
     return clip_faces(a, b, (x, y, z), margin, margin, scratch, manifolds[0])
 
 
-def meet(a, b, normal=(0.0, 0.0, 1.0), margin=0.5):
+def meet(a, b, normal=(0.0, 0.0, 1.0), margin=0.5, loaded=()):
     scratch = np.full(SCRATCH, np.nan)
     scratch[: np.size(a)] = np.ravel(a)
     scratch[300 : 300 + np.size(b)] = np.ravel(b)
     manifolds = np.zeros(1, MANIFOLD).view(np.recarray)
+    manifolds[0].feature = [*loaded, *[NO_FEATURE] * (len(manifolds[0].feature) - len(loaded))]
     found = clip(len(a), len(b), *map(float, normal), margin, scratch, manifolds)
     met = Met(manifolds[0])
     assert found == met.points
@@ -100,3 +101,17 @@ def test_four_points_keep_the_deepest_and_most_of_the_area():
         if len(angles) > 4:
             again = meet(SQUARE, tilted + 1e-10 * rng.normal(size=3))
             assert np.array_equal(again.feature, met.feature)
+
+
+@pytest.mark.parametrize("loaded", [(), (1,), (4,), (1, 3), (2, 6), (4, 5), (1, 2, 4), (3, 5, 6)])
+def test_corners_that_bore_force_stay_beside_the_deepest(loaded):
+    """Of seven corners, of which the first is the deepest. Without that rule a body that rests on a corner that is left out
+    falls, and in the next step the other way."""
+    angles = 2.0 * np.pi * (np.arange(7) + np.array([0.0, 0.3, 0.1, -0.2, 0.25, -0.1, 0.2])) / 7.0
+    corners = np.stack([np.cos(angles), np.sin(angles), 1e-3 * (1.0 - np.cos(angles))], axis=1)
+    names = [256 * (LABEL_B + (i - 1) % 7) + LABEL_B + i for i in range(7)]
+    met = meet(5.0 * SQUARE, corners, loaded=[names[i] for i in loaded])
+    kept = {names.index(feature) for feature in met.feature}
+    assert met.points == 4
+    assert kept >= {0, *loaded}
+    assert np.allclose(np.sort(met.separation), np.sort(corners[list(kept), 2]), atol=1e-14)

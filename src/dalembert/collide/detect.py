@@ -53,6 +53,7 @@ from .tables import (
     SWEEP_AXIS,
     Collision,
     find_key,
+    recall_loaded,
     save_impulse,
     warm_start_impulse,
 )
@@ -177,6 +178,7 @@ def meet(pair, number, found, data, collision):
         return
     reach = collision.places[pair.a].reach + collision.places[pair.b].reach
     family = family_of(one.kind, two.kind)
+    recall_loaded(pair, manifold)
     found.points = call_pointer(functions[family], data, number, reach, functions, functions)
     if found.points <= 0:
         pair.points = 0

@@ -149,7 +149,7 @@ def store_points(count, at, plane, margin, slack, base, scratch, manifold):
     """Write the corners of a patch nearer than `margin` to the manifold, the best four of them; returns their number.
 
     count, at : number and place of the corners in `scratch`, where they may be moved. slack : see `reduce_to_four`.
-    base : added to the names of the corners.
+    base : added to the names of the corners. Reads the features of the manifold; see `recall_loaded`.
     """
     near = 0
     for i in range(count):
@@ -162,7 +162,7 @@ def store_points(count, at, plane, margin, slack, base, scratch, manifold):
         chosen = (0, 1, 2, 3)
         left = near
     else:
-        left, chosen = reduce_to_four(near, at, slack, scratch)
+        left, chosen = reduce_to_four(near, at, slack, find_loaded(near, at, base, scratch, manifold), scratch)
     origin, axis_u, axis_v, axis_n = plane.frame
     slope, half = plane.slope, plane.half
     for i in range(left):
@@ -190,9 +190,24 @@ def area(i, j, k, at, scratch):
 
 
 @njit
-def reduce_to_four(count, at, slack, scratch):
+def find_loaded(count, at, base, scratch, manifold):
+    """Bits of the corners that bore force in the last step, by the features that `recall_loaded` wrote."""
+    loaded = 0
+    for i in range(count):
+        name = base + int(load(scratch, at + STRIDE * i + 4))
+        for k in range(POINTS):
+            if manifold.feature[k] == name:
+                loaded |= 1 << i
+    return loaded
+
+
+@njit
+def reduce_to_four(count, at, slack, loaded, scratch):
     """(number, indices) of the corners to keep of more than four: the deepest; the one farthest from it; the one that makes
     the largest triangle with both; the one that lies farthest outside of that triangle, by area.
+
+    Corners that bore force in the last step, whose bits are in `loaded`, come before the others. Two corners near each other
+    may otherwise take each other's place in every step: a body that rests on the one falls onto the other, and back.
 
     slack : m, by which a later corner must be deeper than an earlier one to count as the deepest.
     """
@@ -200,31 +215,57 @@ def reduce_to_four(count, at, slack, scratch):
     for i in range(1, count):
         if load(scratch, at + STRIDE * i + 2) < load(scratch, at + STRIDE * deepest + 2) - slack:
             deepest = i
-    u, v = load(scratch, at + STRIDE * deepest), load(scratch, at + STRIDE * deepest + 1)
-    second, reach = deepest, 0.0
+    everything = (1 << count) - 1
+    second, reach = farthest(deepest, loaded, count, at, scratch)
+    if second == deepest:
+        second, reach = farthest(deepest, everything, count, at, scratch)
+    third, largest = widest(deepest, second, loaded, count, at, scratch)
+    if not abs(largest) > TIE * reach:
+        third, largest = widest(deepest, second, everything, count, at, scratch)
+    if not abs(largest) > TIE * reach:
+        return (2 if reach > 0.0 else 1), (deepest, second, second, second)
+    corners = (deepest, second, third) if largest > 0.0 else (deepest, third, second)
+    fourth = outermost(corners, abs(largest), loaded, count, at, scratch)
+    if fourth < 0:
+        fourth = outermost(corners, abs(largest), everything, count, at, scratch)
+    return (3 if fourth < 0 else 4), (deepest, second, third, max(fourth, 0))
+
+
+@njit
+def farthest(start, allowed, count, at, scratch):
+    """(the corner farthest from corner `start` of those whose bits are in `allowed`, the square of its distance)."""
+    u, v = load(scratch, at + STRIDE * start), load(scratch, at + STRIDE * start + 1)
+    found, reach = start, 0.0
     for i in range(count):
         du, dv = load(scratch, at + STRIDE * i) - u, load(scratch, at + STRIDE * i + 1) - v
         square = du * du + dv * dv
-        if square > (1.0 + TIE) * reach:
-            second, reach = i, square
-    third, largest = second, 0.0
+        if (allowed >> i) & 1 == 1 and square > (1.0 + TIE) * reach:
+            found, reach = i, square
+    return found, reach
+
+
+@njit
+def widest(one, two, allowed, count, at, scratch):
+    """(the corner of those allowed that makes the largest triangle with two others, its area, doubled and signed)."""
+    found, largest = two, 0.0
     for i in range(count):
-        size = area(deepest, second, i, at, scratch)
-        if abs(size) > (1.0 + TIE) * abs(largest):
-            third, largest = i, size
-    if not abs(largest) > TIE * reach:
-        return (2 if reach > 0.0 else 1), (deepest, second, second, second)
-    side = math.copysign(1.0, largest)
-    fourth, most = third, TIE * abs(largest)
+        size = area(one, two, i, at, scratch)
+        if (allowed >> i) & 1 == 1 and abs(size) > (1.0 + TIE) * abs(largest):
+            found, largest = i, size
+    return found, largest
+
+
+@njit
+def outermost(corners, size, allowed, count, at, scratch):
+    """The corner of those allowed that lies farthest outside of a triangle, which is anticlockwise and has this doubled area;
+    −1 if none does."""
+    one, two, three = corners
+    found, most = -1, TIE * size
     for i in range(count):
-        out = -min(
-            side * area(deepest, second, i, at, scratch),
-            side * area(second, third, i, at, scratch),
-            side * area(third, deepest, i, at, scratch),
-        )
-        if out > (1.0 + TIE) * most:
-            fourth, most = i, out
-    return (3 if fourth == third else 4), (deepest, second, third, fourth)
+        out = -min(area(one, two, i, at, scratch), area(two, three, i, at, scratch), area(three, one, i, at, scratch))
+        if (allowed >> i) & 1 == 1 and out > (1.0 + TIE) * most:
+            found, most = i, out
+    return found
 
 
 # Nearest points of two segments -----------------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ MANIFOLD = np.dtype(
     align=True,
 )  # fmt: skip
 SKIPPED = -1  # `points` of a pair that sleeps
+NO_FEATURE = -1  # none is negative
 
 # The witness: what separated two colliders last time, tried first the next.
 NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
@@ -377,6 +378,15 @@ def warm_start_impulse(pair, feature):
         if pair.feature[k] == feature:
             return (pair.impulse[3 * k], pair.impulse[3 * k + 1], pair.impulse[3 * k + 2])
     return (0.0, 0.0, 0.0)
+
+
+@inlined
+def recall_loaded(pair, manifold):
+    """Write the features of a pair that bore force in the step before to a manifold, before it is filled; others are
+    NO_FEATURE."""
+    for k in range(POINTS):
+        p = warm_start_impulse(pair, pair.feature[k])
+        manifold.feature[k] = pair.feature[k] if p[0] != 0.0 or p[1] != 0.0 or p[2] != 0.0 else NO_FEATURE
 
 
 @inlined

@@ -99,11 +99,14 @@ def set_bias(contact, h, slop, before, u):
 
 @inlined
 def bounces_now(contact, h, slop, w, v, kick):
-    """Whether a contact with normal velocities w without and v with the kick of the forces bounces. What rests does not:
-    touching, and no faster than half the kick of one of its bodies."""
-    if contact.restitution <= 0.0 or w >= 0.0 or gap_bias(contact, h, slop) + v >= 0.0:
+    """Whether a contact with normal velocities w without and v with the kick of the forces bounces. What rests does not: no
+    faster than half the kick of one of its bodies, and touching, or too far to touch at w (in an elastic contact a gap is
+    enough)."""
+    bias = gap_bias(contact, h, slop)
+    if contact.restitution <= 0.0 or w >= 0.0 or bias + v >= 0.0:
         return False
-    if contact.impulse[0] <= 0.0 and contact.separation > CLOSED * slop:
+    is_apart = contact.impulse[0] <= 0.0 and contact.separation > CLOSED * slop
+    if is_apart and (contact.restitution > ELASTIC or bias + w < 0.0):
         return True
     return w < -0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
 

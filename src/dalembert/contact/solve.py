@@ -16,6 +16,7 @@ from ..core.jit import njit
 from ..core.math3 import dot, load3, norm
 from ..core.simd import clear, copy
 from ..core.status import OK
+from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
 from .parallel import (
     CORRECT_ISLANDS,
@@ -29,6 +30,7 @@ from .parallel import (
     SUPPORT_UP,
     SWEEP,
     is_alone,
+    is_wide,
     move_impulses,
     over_colours,
     over_contacts,
@@ -181,11 +183,10 @@ def solve_island(number, tables):
         call_surfaces_of(WARM_START_SURFACES, island, tables)
     elif by_rows:
         call_rows(WARM_START_ROWS, island, tables)
-    else:
+    elif island.jointed == 0:
         start_island(island, tables)
-    if island.jointed != 0 and not by_rows:
-        call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
-        status = solve_joints(tables)
+    else:
+        status = start_with_joints(island, tables)
     rested = last == FINISHED and island.resting != 0
     if rested:  # the impulses of the last step are right, or the converging solver is needed again
         most, propagates = 1, False
@@ -194,6 +195,26 @@ def solve_island(number, tables):
     if status == OK:
         status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
     set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
+    return status
+
+
+@njit
+def start_with_joints(island, tables):
+    """`start_island` for an island with joints: the impulses of the last step, as far as they lower D among the velocities
+    that joints allow. A search without joints would take back what balances their forces. Returns a status."""
+    stepping = tables.stepping
+    call_limits(APPLY_WARM_START, 0.0, stepping.motion, tables)
+    status = solve_joints(tables)
+    if status != OK or is_wide(island, tables.collision):
+        start_island(island, tables)
+        return solve_joints(tables) if status == OK else status
+    save_search(0.0, island, tables)
+    warm_start(island.first, island.end, tables.collision.contacts, stepping.motion)
+    status = solve_joints(tables)
+    share = search_line(island, tables)
+    total, change = stepping.joint_impulses, stepping.change
+    for r in range(total.shape[0]):
+        total[r] -= (1.0 - share) * change[r]
     return status
 
 

@@ -1,0 +1,98 @@
+"""Piles come to rest: nothing jitters, and what lies still is solved in a sweep."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+from dalembert.collide.tables import CONTACT
+from dalembert.contact.restitution import bounces_now
+from dalembert.contact.tables import MOTION
+from dalembert.core.kernel import kernel, out
+
+DT = 1 / 120
+PILE = Path(__file__).parent / "four_boxes_of_a_pile.npz"
+
+
+def wedged():
+    """Four boxes of a pile of 500 that has settled, and the sixteen around them as obstacles."""
+    scene = dal.Scene("wedged", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    box = dal.Box(0.15, 0.15, 0.15)
+    with np.load(PILE) as places:
+        for i, (x, q) in enumerate(zip(places["fixed_position"], places["fixed_orientation"], strict=True)):
+            scene.add_obstacle(f"fixed {i}", box, position=x, orientation=q)
+        for i, (x, q) in enumerate(zip(places["moving_position"], places["moving_orientation"], strict=True)):
+            scene.add_body(f"box {i}", box, density=1000.0, position=x, orientation=q)
+    return scene
+
+
+def test_boxes_that_touch_in_many_corners_do_not_fall_from_one_onto_another():
+    """Two of them touch in a polygon of more than four corners, two of which are near each other and equally deep. If these
+    take each other's place in every step, boxes move at 0.2 mm/s for ever."""
+    run = dal.Simulation(wedged(), dt=DT)
+    run.advance(0.5)
+    for _ in range(30):
+        run.advance(DT)
+        assert np.abs(run.state.velocity).max() < 1e-7
+    assert run.report.contact.unsolved == 0
+
+
+def dropped(boxes, seed, ratio):
+    """Boxes, balls and hulls with masses up to 1:`ratio`, dropped into a bin in layers of nine."""
+    rng = np.random.default_rng(seed)
+    scene = dal.Scene("dropped", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for i, (x, y) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
+        size = (0.2, 1.3, 3.0) if x else (1.3, 0.2, 3.0)
+        scene.add_obstacle(f"wall {i}", dal.Box(*size), position=(0.5 * x, 0.5 * y, 1.5))
+    for i in range(boxes):
+        layer, place = divmod(i, 9)
+        column, row = divmod(place, 3)
+        points = rng.normal(size=(12, 3))
+        points *= rng.uniform(0.07, 0.1) / np.linalg.norm(points, axis=1)[:, None]
+        shape = (dal.Box(0.15, 0.1, 0.12), dal.ConvexHull(points), dal.Capsule(0.05, 0.1))[i % 3]
+        scene.add_body(
+            f"body {i}", shape, density=1000.0 * ratio ** rng.random(), orientation=rng.normal(size=4),
+            position=(0.25 * (column - 1), 0.25 * (row - 1), 0.15 + 0.22 * layer),
+        )  # fmt: skip
+    return scene
+
+
+def test_a_pile_of_all_shapes_and_masses_comes_to_rest_and_then_sleeps():
+    run = dal.Simulation(dropped(27, 5, 100.0), dt=DT, sleep_after=0.5)
+    run.advance(2.0)
+    speeds = np.linalg.norm(run.state.velocity, axis=1)
+    assert np.median(speeds) < 1e-4
+    run.advance(1.25)
+    assert len(run.asleep) == 27
+
+
+@kernel
+def bounces(w: float, v: float, contacts: out(1, CONTACT), kick: out()) -> int:
+    return int(bounces_now(contacts[0], H, SLOP, w, v, kick))
+
+
+H, SLOP, RESTITUTION, KICK = 1e-3, 1e-6, 0.1, -1e-3 * 9.81  # s, m, 1, m/s: of the weight in a step
+
+
+@pytest.mark.parametrize(
+    "gap, w, expected",
+    [
+        (2e-7, -2e-9, 0),  # a support that hangs beside the one that bears, and moves by rounding
+        (2e-6, -2e-9, 0),
+        (2e-6, -3e-3, 1),  # it gets there within the step without its weight
+        (2e-6, -1e-2, 1),  # it is faster than what weight adds in half a step
+        (2e-3, -1.0, 0),  # it does not get there
+    ],
+)
+def test_what_rests_beside_a_support_that_it_does_not_touch_does_not_bounce(gap, w, expected):
+    """Such a bounce changes no velocity in the end, but the impulses of all supports: they were others in every second step
+    of a wall at rest, each a new problem for the converging solver."""
+    contacts, kick = np.zeros(1, CONTACT).view(np.recarray), np.zeros(2 * MOTION)
+    contacts[0].b, contacts[0].separation, contacts[0].restitution = 1, gap, RESTITUTION
+    kick[MOTION + 2] = KICK
+    assert bounces(w, w + KICK, contacts, kick) == expected
+    contacts[0].restitution = 1.0
+    assert bounces(w, w + KICK, contacts, kick) == int(gap < 1e-3)
