@@ -17,9 +17,9 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .features import OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch
+from .contact_law import ACCEPTED, CONE, FREE, Rest, classify_slow, solve
+from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch
 from .repeats import Repeats
-from .resting_contact import ACCEPTED, CONE, FREE, Rest, classify, solve
 from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
 
 # Laws of impact --------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.nd
 # The log of events -----------------------------------------------------------------------------------------------------
 
 IMPACT, REST, PARTS, SLIDES, STICKS = "impact", "rest", "parts", "slips", "sticks"
-LOWEST_BOUNCE = 1e-9  # of the size: where a bounce would rise less, all further ones are summed
+LOWEST_BOUNCE = 1e-7  # of the size: where a bounce would rise less, all further ones are summed
 GEOMETRIC = 1e-2  # tolerance within which the times of bounces are a geometric series of ratio e
 
 KEY, BOUNCES = 11, 3  # numbers of a key, and times of bounces that are stored
@@ -246,6 +246,10 @@ TINY_FORCE = 1e-8  # of the largest force of contact
 OVERLAP = 1e-6  # of the size: more overlap at the start is an error
 MUTED = 1e-2  # of μ f_n: the excess of friction at a contact that other contacts keep from slipping
 HELD = 1e-6  # of the largest force of contact: what parts slowly and is pressed with more comes back
+CLOSING = 1e-7  # of the largest free acceleration: contacts that close more slowly stay apart
+JAM_STEP = 1e-9  # of speed / acceleration: the time step whose impulses are those of a jam
+JAMS = 1e-5  # of the typical speed: impulses that change velocities by less are those of forces
+MOST_JAMS = 5  # at one instant
 SAME_POINT = 1e-3  # of the size: points of one pair that are nearer are one contact
 
 
@@ -274,6 +278,7 @@ class Impact:
         self.owners = Owners(model.scene)
         self.log = Log(self.owners, settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
+        self._fastest = 0.0  # m/s, of what is slow at the instant
         self._repeats = Repeats(settings.size)
         own: Any = system.options[0]
         own.tiny_gap, own.near = TINY_GAP * settings.size, SAME_POINT * settings.size
@@ -423,24 +428,53 @@ class Impact:
     # Rest -------------------------------------------------------------------------------------------------------------
 
     def _find_resting(self, y: np.ndarray, tiny: float) -> None:
-        """Decide which of the touches bear force, and their modes; these come first in the table."""
-        table = self.system.tables.touches.copy()
+        """Decide which of the touches bear force, and their modes; these come first in the table. Raises NoSolution."""
         sides = self.system.tables.sides.reshape(-1, 4)
-        matrix, free = self.matrix()
-        resting, rest = self._classify(table, matrix, free, tiny)
+        for attempt in range(MOST_JAMS + 1):
+            table = self.system.tables.touches.copy()
+            matrix, free = self.matrix()
+            try:
+                resting, rest = self._classify(table, matrix, free, tiny)
+                break
+            except NoSolution:
+                if attempt == MOST_JAMS or not self._jam(y, table, tiny):
+                    raise
         table.mode = OPEN
         table.mode[resting] = rest.mode
         frames = table.frame[resting].reshape(-1, 3, 3)
         table.slide[resting] = np.einsum("ij,ijk->ik", rest.slide, frames[:, 1:])
-        self._stop_bounces(y, table, matrix, tiny)
         largest = float(np.abs(rest.force).max(initial=0.0))
         mass = float(self.model.tables["bodies"]["mass"].max())
         weight = float(np.linalg.norm(self.model.scene.gravity)) * mass
         if weight == 0.0:  # the force that turns the fastest motion within the size
             weight = mass * (tiny / TINY_SPEED) ** 2 / self.settings.size
         self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
-        self._activate(y, table, sides)
+        rests = np.zeros(len(table), bool)
+        rests[resting] = True
+        table.mode, table.slide = self._stuck(y, table, sides)
+        self.system.set_touches(table, sides, 0)
+        self.respond(y)
+        self._stop_bounces(y, table, matrix, tiny)
+        self._activate(y, table, sides, rests)
         self._set_slacks(y)
+
+    def _jam(self, y: np.ndarray, table: Any, tiny: float) -> bool:
+        """Apply the impulses of contacts that jam: where something slides fast with much friction, no forces may satisfy the
+        law (Painlevé). Then friction grows beyond all bounds, and the sliding ends at once, without a collision. These
+        impulses are those of a time step of contact (Moreau) whose length goes to zero. Returns whether there were any."""
+        matrix, free = self.matrix()
+        speed = tiny / TINY_SPEED
+        velocity = np.where(np.abs(table.velocity) > 0.1 * tiny, table.velocity, 0.0)
+        step = JAM_STEP * speed / max(float(np.abs(free).max()), 1e-300)
+        impulse = coulomb(matrix, velocity + step * free, np.array(table.friction))
+        change = (matrix @ impulse.ravel()).reshape(-1, 3)
+        if np.abs(change).max() < JAMS * speed:
+            return False
+        self._book(y, impulse, table.velocity + 0.5 * change)
+        for k in np.flatnonzero(impulse[:, 0] > 1e-6 * float(impulse[:, 0].max())):
+            self.log.add(self._driver.time, IMPACT, table[k], table[k].frame.reshape(3, 3).T @ impulse[k])
+        self.respond(y)
+        return True
 
     def _classify(self, table: Any, matrix: np.ndarray, free: np.ndarray, tiny: float) -> tuple[np.ndarray, Rest]:
         """(numbers of the contacts that rest, how each goes on).
@@ -450,16 +484,19 @@ class Impact:
         """
         still = 10.0 * tiny
 
-        def rest_of(resting: np.ndarray) -> Rest:
-            rows = (3 * resting[:, None] + np.arange(3)).ravel()
-            return classify(
-                matrix[np.ix_(rows, rows)], free[resting], table.velocity[resting], table.friction[resting], still
-            )
-
         speed = table.velocity[:, 0]
         resting = np.flatnonzero(np.abs(speed) <= still)
         height = LOWEST_BOUNCE * self.settings.size
         fastest = np.sqrt(2.0 * float(np.abs(free).max(initial=0.0)) * height)
+        self._fastest = fastest
+
+        def rest_of(resting: np.ndarray) -> Rest:
+            rows = (3 * resting[:, None] + np.arange(3)).ravel()
+            return classify_slow(
+                matrix[np.ix_(rows, rows)], free[resting], table.velocity[resting], table.friction[resting],
+                (still, fastest, height),
+            )  # fmt: skip
+
         slow = np.flatnonzero((np.abs(speed) <= still) | ((speed > 0.0) & (speed <= fastest)))
         while len(slow) > len(resting):
             rest = rest_of(slow)
@@ -472,10 +509,12 @@ class Impact:
         return resting, rest_of(resting)
 
     def _stop_bounces(self, y: np.ndarray, table: Any, matrix: np.ndarray, tiny: float) -> None:
-        """Remove what normal velocity the contacts in rest have, with the least impulses in the metric of the masses."""
+        """Remove what normal velocity the contacts in rest have, and what tangential one those that stick, with the least
+        impulses in the metric of the masses."""
         speed = table.velocity
         rests = table.mode != OPEN
-        if not (np.abs(speed[rests, 0]) > 10.0 * tiny).any():
+        moves = np.abs(speed[rests, 0]).max(initial=0.0), np.abs(speed[table.mode == STICKING, 1:]).max(initial=0.0)
+        if max(moves) <= 10.0 * tiny:
             return
         wanted = np.zeros((len(table), 3), bool)
         wanted[rests, 0] = True
@@ -493,27 +532,72 @@ class Impact:
         wrench = (impulse.ravel() @ columns).reshape(-1, 6)
         book_impulse(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
 
-    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray) -> None:
-        """Let the contacts of a mode other than OPEN bear force, except those that the distribution of forces makes pull."""
-        own: Any = self.system.options[0]
+    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray, resting: np.ndarray) -> None:
+        """Let the contacts of a mode other than OPEN bear force, so that the forces between events obey the law as well.
+
+        These are the forces of least squares, and where contacts depend on each other they are not those of `classify`. A
+        contact that they make pull parts, and one of `resting` (n,), flags, that they would close bears force; else what the
+        law of the instant decides would be undone at once.
+        """
+        matrix, free = self.matrix()
+        tried: set[bytes] = set()
         while True:
-            order = np.argsort(table.mode == OPEN, kind="stable")
-            table = table[order]
-            active = int(np.sum(table.mode != OPEN))
-            self.system.set_touches(table, sides, active)
-            if active == 0:
-                self.respond(y)
+            order, forces = self._bearing_forces(y, table, sides)
+            own: Any = self.system.options[0]
+            active = int(own.active)
+            weakest = int(np.argmin(forces[:active, 0])) if active else 0
+            if active and forces[weakest, 0] < -0.5 * own.tiny_force:
+                table.mode[order[weakest]] = OPEN
+                continue
+            found = np.zeros_like(forces)
+            found[order] = forces
+            closing = free[:, 0] + matrix[::3] @ found.ravel()
+            closing[~resting | (table.mode != OPEN)] = 0.0
+            k = int(np.argmin(closing))
+            key = np.asarray(table.mode).tobytes()
+            if closing[k] >= -CLOSING * float(np.abs(free).max()) or key in tried:
                 return
-            status = self.system(DERIVATIVE, self._driver.time, y, self._dydt)
-            if status != 0:
-                raise NoSolution(
-                    f"the forces of contact at t = {self._driver.time:.9g} s could not be found (status {status})"
-                )
-            forces = self.system.tables.touches.force[:active, 0]
-            weakest = int(np.argmin(forces))
-            if forces[weakest] >= -0.5 * own.tiny_force:
-                return
-            table.mode[weakest] = OPEN
+            tried.add(key)
+            speed = float(np.hypot(*table.velocity[k, 1:]))
+            slides = speed > 10.0 * own.tiny_speed
+            table.mode[k] = FRICTIONLESS if table.friction[k] == 0.0 else SLIDING if slides else STICKING
+            if slides:
+                table.slide[k] = table.velocity[k, 1:] / speed @ table.frame[k].reshape(3, 3)[1:]
+
+    def _bearing_forces(self, y: np.ndarray, table: Any, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(order (n,) of the touches in the table of the system, forces (n, 3) in that order); those that bear force first."""
+        order = np.argsort(table.mode == OPEN, kind="stable")
+        active = int(np.sum(table.mode != OPEN))
+        self.system.set_touches(table[order], sides, active)
+        if active == 0:
+            self.respond(y)
+            return order, np.zeros((len(order), 3))
+        status = self.system(DERIVATIVE, self._driver.time, y, self._dydt)
+        if status != 0:
+            raise NoSolution(
+                f"the forces of contact at t = {self._driver.time:.9g} s could not be found (status {status})"
+            )
+        forces = np.array(self.system.tables.touches.force)
+        forces[active:] = 0.0
+        return order, forces
+
+    def _stuck(self, y: np.ndarray, table: Any, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Modes and slides, where contacts that slide slowly stick if the forces between events then keep them so."""
+        own: Any = self.system.options[0]
+        speed = np.hypot(table.velocity[:, 1], table.velocity[:, 2])
+        slow = (table.mode == SLIDING) & (speed <= self._fastest)
+        trial = table.copy()
+        while slow.any():
+            trial.mode = np.where(slow, STICKING, table.mode)
+            order, forces = self._bearing_forces(y, trial, sides)
+            rubs, most = np.hypot(forces[:, 1], forces[:, 2]), trial.friction[order] * forces[:, 0]
+            sticks = trial.mode[order] == STICKING
+            wrong = (forces[:, 0] < -0.5 * own.tiny_force) | (sticks & (rubs > most))
+            if not wrong.any():
+                return np.array(trial.mode), np.where(slow[:, None], 0.0, table.slide)
+            drop = slow & np.isin(np.arange(len(slow)), order[wrong])
+            slow = slow & ~drop if drop.any() else np.zeros(len(slow), bool)
+        return np.array(table.mode), np.array(table.slide)
 
     def _set_slacks(self, y: np.ndarray) -> None:
         """Make the event function positive: contacts just handled, at zero but for rounding, must not be events again."""
