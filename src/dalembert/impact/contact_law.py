@@ -10,9 +10,8 @@ slide, and Newton's method on the natural map
 
     F(f) = f − P(f − ρ a) = 0,   P the projection on f_n ≥ lower and |f_t| ≤ μ (f_n − ρ a_n)
 
-(P. Alart, A. Curnier 1991) ends the iteration to rounding. A is singular where contacts
-depend on each other, so each step is a proximal one; steps that do not reduce |F| are halved, and then swept over. There are few contacts, and few
-instants.
+(P. Alart, A. Curnier 1991) ends the iteration to rounding. A is singular where contacts depend on each other, so each step
+is a proximal one; steps that do not reduce |F| are halved, and then swept over. There are few contacts, and few instants.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from .features import FRICTIONLESS, OPEN, SLIDING, STICKING
 FREE, DIRECTED, CONE = range(3)
 CONVERGED = 1e-13  # of the largest of b: the error at which the iteration ends, some roundings
 ACCEPTED = 1e-9  # of the largest of b: a larger error is no solution
-CONSISTENT = 1e-6  # the same of forces: accelerations of contacts that depend on each other agree no better
+CONSISTENT = 1e-5  # the same of forces: accelerations of contacts that depend on each other agree no better
 FIRST, BETWEEN = 30, 100  # sweeps before Newton's method, and between its attempts
-ATTEMPTS = 30  # of Newton's method
+ATTEMPTS, ENOUGH = 12, 2  # of Newton's method: most, and those after which an accepted error is good enough
 STEPS, HALVINGS = 20, 6  # at most, in an attempt
 SWEEPS = 20_000  # at most, where Newton's method fails
 PROXIMAL = 1e-6  # of the scaled Jacobian's identity: what makes it regular where contacts depend on each other
@@ -215,12 +214,18 @@ def _attempt(x: np.ndarray, of: Unknowns, enough: float) -> tuple[np.ndarray, fl
 
 
 def solve(
-    matrix: np.ndarray, b: np.ndarray, kinds: np.ndarray, friction: np.ndarray, direction: np.ndarray, lower: np.ndarray
+    matrix: np.ndarray,
+    b: np.ndarray,
+    kinds: np.ndarray,
+    friction: np.ndarray,
+    direction: np.ndarray,
+    lower: np.ndarray,
+    accepted: float = ACCEPTED,
 ) -> tuple[np.ndarray, float]:
     """(f, error): forces (n, 3), and the error of the natural map over the largest of b.
 
     matrix : (3 n, 3 n). b : (n, 3). kinds : (n,) of FREE, DIRECTED, CONE. friction : (n,). direction : (n, 2), unit, for
-    DIRECTED. lower : (n,) least normal forces.
+    DIRECTED. lower : (n,) least normal forces. accepted : an error that ends the search after some attempts.
     """
     f = np.zeros((b.size // 3, 3))
     f[:, 0] = lower
@@ -240,7 +245,7 @@ def solve(
         x, error = _attempt(f.reshape(-1)[back], of, CONVERGED * size)
         if error < least:
             best, least = (of.expand @ x).reshape(-1, 3), error
-        if least <= CONVERGED * size or (least <= ACCEPTED * size and attempt >= ATTEMPTS // 10):
+        if least <= CONVERGED * size or (least <= accepted * size and attempt >= ENOUGH):
             break
         if _solve(law, CONVERGED * size, BETWEEN if attempt < ATTEMPTS - 1 else SWEEPS) <= CONVERGED * size:
             continue
@@ -307,7 +312,8 @@ def classify_slow(
 def resting_forces(
     matrix: np.ndarray, free: np.ndarray, kinds: np.ndarray, friction: np.ndarray, slide: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """(forces (n, 3) in N, their error over the largest of `free`); kinds as in `solve`, slide (n, 2) of those DIRECTED. Raises NoSolution."""
+    """(forces (n, 3) in N, their error over the largest of `free`); kinds as in `solve`, slide (n, 2) of those DIRECTED.
+    Raises NoSolution."""
     n = len(free)
     if not (kinds == CONE).any():
         sliding = np.where(kinds == DIRECTED, friction, 0.0)
@@ -320,7 +326,7 @@ def resting_forces(
             status, normal = boxed(np.ascontiguousarray(reduced), free[:, 0].copy(), np.zeros(n), np.full(n, np.inf))
         if status == OK:
             return np.column_stack([normal, -(sliding * normal)[:, None] * slide]), 0.0
-    force, error = solve(matrix, free, kinds, friction, slide, np.zeros(n))
+    force, error = solve(matrix, free, kinds, friction, slide, np.zeros(n), CONSISTENT)
     if not error <= CONSISTENT:
         raise NoSolution(
             f"the forces of {n} resting contacts were not found (error {error:.3g}); with much friction there may be "

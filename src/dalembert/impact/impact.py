@@ -18,7 +18,7 @@ from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
 from .contact_law import ACCEPTED, CONE, FREE, Rest, classify_slow, solve
-from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch
+from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch, surfaces_of
 from .repeats import Repeats
 from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
 
@@ -275,6 +275,9 @@ class Impact:
         self._dydt = np.zeros(model.size)
         self._law = LAWS[settings.law]
         self._bodies = len(model.body_names)
+        inverse = system.mechanism.system.bodies.inverse_mass[: self._bodies]
+        self._movable = np.append(np.asarray(inverse) > 0.0, False)
+        self._surfaces = surfaces_of(system.detector.collision)
         self.owners = Owners(model.scene)
         self.log = Log(self.owners, settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
@@ -343,7 +346,7 @@ class Impact:
         size = self.settings.size
         self.system.mechanism(DERIVATIVE, self._driver.time, y, self._dydt)  # for the rotations
         contacts = self.system.detect(y, float(self.system.options.margin[0]))
-        near = [contact for contact in contacts if contact.separation <= TOUCHES * size]
+        near = [contact for contact in contacts if contact.separation <= TOUCHES * size and self._can_move(contact)]
         deepest = max((-float(contact.separation) for contact in near), default=0.0)
         if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
             worst = max(near, key=lambda contact: -contact.separation)
@@ -360,7 +363,7 @@ class Impact:
         rows, sides, keys = [], [np.zeros((0, 4))], set()
         count = 0
         for contact in near:
-            touch = make_touch(contact, collision, poses)
+            touch = make_touch(contact, collision, poses, self._surfaces)
             if touch is None:
                 continue
             row, sides_i, sides_j = touch
@@ -376,6 +379,10 @@ class Impact:
         table = np.array(rows, TOUCH)
         self.system.set_touches(table, np.vstack(sides), 0)
         return table
+
+    def _can_move(self, contact: Any) -> bool:
+        """Whether a contact can move one of its bodies, and is not one of what moves by command with an obstacle."""
+        return bool(self._movable[contact.a] or self._movable[contact.b])
 
     def _poses(self) -> list[ColliderPose]:
         """The poses of the colliders. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
@@ -530,7 +537,7 @@ class Impact:
         """Apply impulses (n, 3) of all touches, whose mean velocities are given, to the momenta and the ledger."""
         columns = self.system.tables.columns.reshape(-1, 6 * len(self.system.mechanism.system.bodies))
         wrench = (impulse.ravel() @ columns).reshape(-1, 6)
-        book_impulse(y, self.system.mechanism.system, int(self.system.options.ledger[0]), wrench, impulse, mean)
+        book_impulse(y, self.system.all_tables, wrench, impulse, mean)
 
     def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray, resting: np.ndarray) -> None:
         """Let the contacts of a mode other than OPEN bear force, so that the forces between events obey the law as well.
@@ -565,7 +572,7 @@ class Impact:
                 table.slide[k] = table.velocity[k, 1:] / speed @ table.frame[k].reshape(3, 3)[1:]
 
     def _bearing_forces(self, y: np.ndarray, table: Any, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(order (n,) of the touches in the table of the system, forces (n, 3) in that order); those that bear force first."""
+        """(order (n,) of the touches in the table of the system, forces (n, 3) in it); those that bear force come first."""
         order = np.argsort(table.mode == OPEN, kind="stable")
         active = int(np.sum(table.mode != OPEN))
         self.system.set_touches(table[order], sides, active)

@@ -20,6 +20,7 @@ from ..core.c_function import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, rotate_by, scale, store3, sub, symvec
 from ..core.simd import load, store
+from ..dynamics.commands import set_accelerations
 from ..dynamics.constraints import jacobian_acceleration, solve_multipliers
 from ..dynamics.kinematics import load6
 from ..linalg.dense import lu_factorize, lu_substitute
@@ -61,6 +62,9 @@ def compute_responses(count, tables):
             set_column(touches[k], axis(touches[k], c), at, size, columns)
             if jointed:
                 add_joint_response(at, system, columns)
+                unknowns = system.multipliers.shape[0]
+                for r in range(unknowns):
+                    store(tables.touching.answers, (3 * k + c) * unknowns + r, load(system.multipliers, r))
     width = 3 * touches.shape[0]
     for k in range(3 * count):
         for r in range(count):
@@ -146,6 +150,8 @@ def free_accelerations(count, y, dydt, tables):
         at = STATE_SIZE * i
         torque = sub(three(dydt, at + 10), cross(load3(kin.omega), three(y, at + 10)))
         set_acceleration(kin, bodies[i].inverse_mass, three(dydt, at + 7), torque)
+    if system.commands.shape[0] > 0:
+        set_accelerations(system)
     for k in range(count):
         touch = touches[k]
         a = (0.0, 0.0, 0.0)
@@ -317,6 +323,74 @@ def add_forces(active, dydt, tables):
         kin = kinematics[i]
         power += dot(three(shift, 6 * i), load3(kin.v)) + dot(three(shift, 6 * i + 3), load3(kin.omega))
     dydt[dydt.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += power - own - rubbed
+    if tables.system.commands.shape[0] > 0:
+        add_drives(active, CONSTRAINT_WORK, dydt, tables)
+        add_belt_powers(active, dydt, tables)
+
+
+@njit
+def add_drives(active, other, values, tables):
+    """The drives take what the contacts in the table do to all that moves by command, whose momenta in `values`, rates or
+    those of the state, are zero but for it. Their work goes to their entries; that through joints is in entry `other` so
+    far."""
+    system, touching = tables.system, tables.touching
+    commands, kinematics = system.commands, system.kinematics
+    common = values.shape[0] - len(LEDGER)
+    first = common - system.settings[0].ledger
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body >= 0:
+            kin, at = kinematics[row.body], STATE_SIZE * row.body + 7
+            f, torque = three(values, at), three(values, at + 3)
+            put_three(values, at, (0.0, 0.0, 0.0))
+            put_three(values, at + 3, (0.0, 0.0, 0.0))
+            work = -dot(f, load3(kin.v)) - dot(torque, load3(kin.omega))
+            moment = add(cross(load3(kin.x), f), torque)
+            at = common + REACTION_IMPULSE
+            put_three(values, at, sub(three(values, at), f))
+            at = common + REACTION_TORQUE
+            put_three(values, at, sub(three(values, at), moment))
+        else:
+            work = drive_of_row(row.row, active, system, touching)
+            values[common + other] -= work
+        values[first + row.entry] += work
+
+
+@njit
+def drive_of_row(row, active, system, touching):
+    """−Δλ ∂C/∂t of a prescribed coordinate, Δλ the answer of its row to the forces in the table."""
+    if row < 0:
+        return 0.0
+    touches, unknowns = touching.touches, system.multipliers.shape[0]
+    answer = 0.0
+    for k in range(active):
+        for c in range(3):
+            if touches[k].force[c] != 0.0:
+                answer += touches[k].force[c] * load(touching.answers, (3 * k + c) * unknowns + row)
+    return -answer * load(system.partial, row)
+
+
+@njit
+def add_belt_powers(active, dydt, tables):
+    """The powers of surfaces that move along themselves, which are in CONSTRAINT_WORK so far, to their entries."""
+    system, touches = tables.system, tables.touching.touches
+    commands = system.commands
+    common = dydt.shape[0] - len(LEDGER)
+    first = common - system.settings[0].ledger
+    for k in range(active):
+        touch = touches[k]
+        f = touch.frame
+        force = add(scale(touch.force[0], (f[0], f[1], f[2])), scale(touch.force[1], (f[3], f[4], f[5])))
+        force = add(force, scale(touch.force[2], (f[6], f[7], f[8])))
+        for i in range(commands.shape[0]):
+            row = commands[i]
+            power = 0.0
+            if row.body == touch.j:
+                power = dot(force, load3(touch.belt_j))
+            elif row.body == touch.i:
+                power = -dot(force, load3(touch.belt_i))
+            dydt[first + row.entry] += power
+            dydt[common + CONSTRAINT_WORK] -= power
 
 
 @inlined
@@ -495,6 +569,8 @@ def apply_velocity_correction(y, tables):
     kinematics = tables.system.kinematics
     sum_columns(tables.touching.options[0].active, tables)
     add_to_momenta(1.0, y, y, tables)
+    if tables.system.commands.shape[0] > 0:
+        add_drives(tables.touching.options[0].active, PROJECTION_WORK, y, tables)
     gained = 0.0
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
