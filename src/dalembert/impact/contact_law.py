@@ -23,9 +23,10 @@ import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.kernel import kernel
-from ..core.simd import load
+from ..core.simd import load, store
 from ..core.status import NoSolution
-from ..core.tables import column
+from ..core.tables import allocate, column
+from ..linalg.dense import lu_factorize, lu_substitute
 from ..linalg.lcp import boxed, lcp
 from ..linalg.lcp_dantzig import OK
 from .features import FRICTIONLESS, OPEN, SLIDING, STICKING
@@ -34,11 +35,10 @@ FREE, DIRECTED, CONE = range(3)
 CONVERGED = 1e-13  # of the largest of b: the error at which the iteration ends, some roundings
 ACCEPTED = 1e-9  # of the largest of b: a larger error is no solution
 CONSISTENT = 1e-5  # the same of forces: accelerations of contacts that depend on each other agree no better
-FIRST, BETWEEN = 30, 100  # sweeps before Newton's method, and between its attempts
-ATTEMPTS, ENOUGH = 12, 2  # of Newton's method: most, and those after which an accepted error is good enough
+FIRST, BETWEEN = 30, 200  # sweeps before Newton's method; between its attempts, more each time
+ATTEMPTS, ENOUGH = 20, 2  # of Newton's method: most, and those after which an accepted error is good enough
 STEPS, HALVINGS = 20, 6  # at most, in an attempt
-SWEEPS = 20_000  # at most, where Newton's method fails
-PROXIMAL = 1e-6  # of the scaled Jacobian's identity: what makes it regular where contacts depend on each other
+PROXIMAL = 1e-6  # added to the diagonal of the scaled Jacobian, which is singular where contacts depend on each other
 
 # Sweeps ----------------------------------------------------------------------------------------------------------------
 
@@ -52,7 +52,15 @@ class LawOfContact(NamedTuple):
     friction: Any = column("n")
     direction: Any = column("2 * n", doc="d of DIRECTED contacts, unit")
     lower: Any = column("n", doc="least normal forces")
-    force: Any = column("3 * n", doc="in: the start; out: f")
+    force: Any = column("3 * n", doc="f")
+    best: Any = column("3 * n", doc="f of least error")
+    rho: Any = column("3 * n", doc="ρ")
+    moved: Any = column("3 * n", doc="f − ρ a")
+    value: Any = column("3 * n", doc="F")
+    jacobian: Any = column("(3 * n) ** 2", doc="∂F/∂f, and its factors")
+    step: Any = column("3 * n", doc="a step of Newton's method")
+    before: Any = column("3 * n", doc="f before it")
+    pivots: Any = column("3 * n", np.int64)
 
 
 @inlined
@@ -92,14 +100,21 @@ def sweep(law):
 
 
 @njit
+def tangential_eigenvalue(k, law):
+    """The larger eigenvalue of A in the tangents of contact k."""
+    n, matrix = law.b.shape[0], law.matrix
+    i = 3 * k
+    tt, ss, ts = matrix[(i + 1) * n + i + 1], matrix[(i + 2) * n + i + 2], matrix[(i + 1) * n + i + 2]
+    half, spread = 0.5 * (tt + ss), 0.5 * (tt - ss)
+    return half + math.sqrt(spread * spread + ts * ts)
+
+
+@njit
 def update_friction(i, most, law):
     """Set the friction f[i + 1 : i + 3] of one contact against its slip, at most of size `most`; returns its change, times an
     eigenvalue of A."""
-    n = law.b.shape[0]
-    matrix, f = law.matrix, law.force
-    tt, ss, ts = matrix[(i + 1) * n + i + 1], matrix[(i + 2) * n + i + 2], matrix[(i + 1) * n + i + 2]
-    half, spread = 0.5 * (tt + ss), 0.5 * (tt - ss)
-    largest = half + math.sqrt(spread * spread + ts * ts)
+    f = law.force
+    largest = tangential_eigenvalue(i // 3, law)
     old_t, old_s = f[i + 1], f[i + 2]
     new_t = old_t - acceleration(i + 1, law) / largest
     new_s = old_s - acceleration(i + 2, law) / largest
@@ -110,118 +125,140 @@ def update_friction(i, most, law):
     return max(abs(new_t - old_t), abs(new_s - old_s)) * largest
 
 
-@kernel
-def _solve(law: LawOfContact, tolerance: float, sweeps: int) -> float:
-    change = 0.0
-    for _ in range(sweeps):
-        change = sweep(law)
-        if change <= tolerance:
+# Newton's method -------------------------------------------------------------------------------------------------------
+
+
+@njit
+def natural_map(law):
+    """`value` = F(f) of `force`, and its `jacobian`; writes `moved`, y = f − ρ a. Returns the error, the largest |F|/ρ."""
+    n = law.b.shape[0]
+    f, y, value, rho = law.force, law.moved, law.value, law.rho
+    for i in range(n):
+        y[i] = f[i] - rho[i] * acceleration(i, law)
+        for j in range(n):
+            store(law.jacobian, i * n + j, 0.0)
+        store(law.jacobian, i * n + i, 1.0)
+    for k in range(n // 3):
+        i = 3 * k
+        most = max(y[i], law.lower[k])
+        value[i] = f[i] - most
+        if y[i] > law.lower[k]:
+            add_row(i, i, -1.0, law)
+        if law.kinds[k] == CONE:
+            tangential_map(k, most, law)
+            continue
+        slope = law.friction[k] if law.kinds[k] == DIRECTED else 0.0
+        for c in range(1, 3):
+            value[i + c] = f[i + c] + slope * f[i] * law.direction[2 * k + c - 1]
+            store(law.jacobian, (i + c) * n + i, slope * law.direction[2 * k + c - 1])
+    error = 0.0
+    for i in range(n):
+        error = max(error, abs(value[i]) / rho[i])
+    return error
+
+
+@njit
+def tangential_map(k, most, law):
+    """The rows of natural_map of the friction at contact k, whose projected normal force is `most`."""
+    i, slope = 3 * k, law.friction[k]
+    u, v = law.moved[i + 1], law.moved[i + 2]
+    length, radius = math.sqrt(u * u + v * v), slope * max(most, 0.0)
+    f, value = law.force, law.value
+    if length <= radius:
+        value[i + 1], value[i + 2] = f[i + 1] - u, f[i + 2] - v
+        add_row(i + 1, i + 1, -1.0, law)
+        add_row(i + 2, i + 2, -1.0, law)
+        return
+    u, v = u / length, v / length
+    value[i + 1], value[i + 2] = f[i + 1] - radius * u, f[i + 2] - radius * v
+    part = radius / length
+    add_row(i + 1, i + 1, -part * v * v, law)
+    add_row(i + 1, i + 2, part * u * v, law)
+    add_row(i + 2, i + 1, part * u * v, law)
+    add_row(i + 2, i + 2, -part * u * u, law)
+    if law.moved[i] > law.lower[k] and radius > 0.0:
+        add_row(i + 1, i, -slope * u, law)
+        add_row(i + 2, i, -slope * v, law)
+
+
+@njit
+def add_row(row, i, factor, law):
+    """jacobian[row] += factor ∂y_i/∂f, with ∂y_i/∂f = e_i − ρ_i A_i."""
+    n, jacobian = law.b.shape[0], law.jacobian
+    at, scaled = row * n, -factor * law.rho[i]
+    for j in range(n):
+        store(jacobian, at + j, load(jacobian, at + j) + scaled * load(law.matrix, i * n + j))
+    store(jacobian, at + i, load(jacobian, at + i) + factor)
+
+
+@njit
+def newton(enough, law):
+    """Steps of Newton's method from `force`, until the error is `enough` or does not fall; returns it."""
+    n = law.b.shape[0]
+    f, step, before = law.force, law.step, law.before
+    error = natural_map(law)
+    for _ in range(STEPS):
+        if error <= enough:
             break
-    return change
+        for i in range(n):
+            step[i], before[i] = -law.value[i], f[i]
+            store(law.jacobian, i * n + i, load(law.jacobian, i * n + i) + PROXIMAL)
+        if lu_factorize(n, law.jacobian, 0, law.pivots, 0) != 0:
+            break
+        lu_substitute(n, law.jacobian, 0, law.pivots, 0, step, 0)
+        part, found = 1.0, False
+        for _ in range(HALVINGS):
+            for i in range(n):
+                f[i] = before[i] + part * step[i]
+            now = natural_map(law)
+            if now < (1.0 - 0.1 * part) * error:
+                found = True
+                break
+            part *= 0.5
+        if not found:
+            for i in range(n):
+                f[i] = before[i]
+            break
+        error = now
+    return error
+
+
+@kernel
+def _solve(law: LawOfContact, enough: float, accepted: float) -> float:
+    n = law.b.shape[0]
+    for k in range(n // 3):
+        law.rho[3 * k] = law.matrix[3 * k * (n + 1)]
+        law.rho[3 * k + 1] = law.rho[3 * k + 2] = tangential_eigenvalue(k, law)
+    largest = 1e-300
+    for i in range(n):
+        largest = max(largest, law.rho[i])
+    for i in range(n):
+        law.rho[i] = 1.0 / max(law.rho[i], 1e-12 * largest)
+    for _ in range(FIRST):
+        if sweep(law) <= enough:
+            break
+    least = math.inf
+    for attempt in range(ATTEMPTS):
+        error = newton(enough, law)
+        if error < least:
+            least = error
+            for i in range(n):
+                law.best[i] = law.force[i]
+        if least <= enough or (least <= accepted and attempt >= ENOUGH):
+            break
+        for _ in range(BETWEEN * (attempt + 1)):
+            if sweep(law) <= enough:
+                break
+    return least
 
 
 KERNELS = (_solve,)
 
 
-# Newton's method ---------------------------------------------------------------------------------------------------------
-
-
-class Unknowns(NamedTuple):
-    """A problem in its unknowns x: normal forces, and the friction of CONE contacts. a = B x + c are the accelerations of the
-    same components, and f = E x all forces."""
-
-    matrix: np.ndarray  # B
-    constant: np.ndarray  # c
-    expand: np.ndarray  # E
-    normal: np.ndarray  # (n,) where the normal force of each contact stands in x
-    cones: np.ndarray  # numbers of the CONE contacts, whose friction stands behind their normal force
-    rho: np.ndarray  # 1/eigenvalue of each component
-    lower: np.ndarray
-    friction: np.ndarray
-
-
-def _unknowns(
-    matrix: np.ndarray, b: np.ndarray, kinds: np.ndarray, friction: np.ndarray, direction: np.ndarray, lower: np.ndarray
-) -> Unknowns:
-    n = len(kinds)
-    cone = kinds == CONE
-    sizes = np.where(cone, 3, 1)
-    normal = np.cumsum(sizes) - sizes
-    rows = np.sort(np.concatenate([3 * np.arange(n), 3 * np.flatnonzero(cone) + 1, 3 * np.flatnonzero(cone) + 2]))
-    expand = np.zeros((3 * n, len(rows)))
-    expand[rows, np.arange(len(rows))] = 1.0
-    for k in np.flatnonzero(kinds == DIRECTED):
-        expand[3 * k + 1 : 3 * k + 3, normal[k]] = -friction[k] * direction[k]
-    blocks = matrix.reshape(n, 3, n, 3)[np.arange(n), :, np.arange(n), :]
-    rho = np.empty(len(rows))
-    rho[normal] = blocks[:, 0, 0]
-    for k in np.flatnonzero(cone):
-        rho[normal[k] + 1 : normal[k] + 3] = np.linalg.eigvalsh(blocks[k, 1:, 1:])[-1]
-    rho = 1.0 / np.maximum(rho, 1e-12 * max(float(rho.max()), 1e-300))
-    return Unknowns(
-        matrix[rows] @ expand, b.ravel()[rows], expand, normal, np.flatnonzero(cone), rho, lower, friction
-    )  # fmt: skip
-
-
-def natural_map(x: np.ndarray, of: Unknowns) -> tuple[np.ndarray, np.ndarray]:
-    """F(x), and its (generalized) Jacobian."""
-    size = len(x)
-    y = x - of.rho * (of.matrix @ x + of.constant)
-    slope = np.eye(size) - of.rho[:, None] * of.matrix  # of y
-    most = np.maximum(y[of.normal], of.lower)
-    presses = y[of.normal] > of.lower
-    projected, jacobian = y.copy(), slope.copy()
-    projected[of.normal] = most
-    jacobian[of.normal[~presses]] = 0.0
-    for k in of.cones:
-        i = of.normal[k]
-        tangents = slice(i + 1, i + 3)
-        length, radius = float(np.hypot(y[i + 1], y[i + 2])), of.friction[k] * max(most[k], 0.0)
-        if length <= radius:
-            continue
-        way = y[tangents] / length
-        across = np.eye(2) - np.outer(way, way)
-        projected[tangents] = radius * way
-        jacobian[tangents] = radius / length * across @ slope[tangents]
-        if presses[k] and radius > 0.0:
-            jacobian[tangents] += of.friction[k] * np.outer(way, slope[i])
-    return x - projected, np.eye(size) - jacobian
-
-
-def _attempt(x: np.ndarray, of: Unknowns, enough: float) -> tuple[np.ndarray, float]:
-    """(x, error) after steps of Newton's method, until the error, |F|/ρ, is `enough` or does not fall."""
-    value, jacobian = natural_map(x, of)
-    error = float(np.abs(value / of.rho).max())
-    for _ in range(STEPS):
-        if error <= enough:
-            break
-        step = np.linalg.solve(jacobian + PROXIMAL * np.eye(len(x)), -value)
-        part = 1.0
-        for _ in range(HALVINGS):
-            trial = x + part * step
-            value, jacobian = natural_map(trial, of)
-            now = float(np.abs(value / of.rho).max())
-            if now < (1.0 - 0.1 * part) * error:
-                break
-            part *= 0.5
-        else:
-            return x, error
-        x, error = trial, now
-    return x, error
-
-
-# The solution ------------------------------------------------------------------------------------------------------------
-
-
 def solve(
-    matrix: np.ndarray,
-    b: np.ndarray,
-    kinds: np.ndarray,
-    friction: np.ndarray,
-    direction: np.ndarray,
-    lower: np.ndarray,
+    matrix: np.ndarray, b: np.ndarray, kinds: np.ndarray, friction: np.ndarray, direction: np.ndarray, lower: np.ndarray,
     accepted: float = ACCEPTED,
-) -> tuple[np.ndarray, float]:
+) -> tuple[np.ndarray, float]:  # fmt: skip
     """(f, error): forces (n, 3), and the error of the natural map over the largest of b.
 
     matrix : (3 n, 3 n). b : (n, 3). kinds : (n,) of FREE, DIRECTED, CONE. friction : (n,). direction : (n, 2), unit, for
@@ -233,23 +270,14 @@ def solve(
     if size == 0.0 and not lower.any():
         return f, 0.0
     size = max(size, float(np.abs(matrix[:, ::3] @ lower).max(initial=0.0)), 1e-300)
-    law = LawOfContact(
-        np.ascontiguousarray(matrix).reshape(-1), np.ascontiguousarray(b).reshape(-1), kinds.astype(np.int64),
-        friction.astype(float), np.ascontiguousarray(direction, float).reshape(-1), lower.astype(float), f.reshape(-1),
+    law = allocate(
+        LawOfContact, {"n": len(f)},
+        matrix=np.ascontiguousarray(matrix).reshape(-1), b=np.ascontiguousarray(b).reshape(-1),
+        kinds=kinds.astype(np.int64), friction=friction.astype(float),
+        direction=np.ascontiguousarray(direction, float).reshape(-1), lower=lower.astype(float), force=f.reshape(-1),
     )  # fmt: skip
-    of = _unknowns(matrix, b, kinds, friction, direction, lower)
-    back = np.flatnonzero(of.expand.max(axis=1) == 1.0)  # where the unknowns stand in f
-    _solve(law, CONVERGED * size, FIRST)
-    best, least = f.copy(), np.inf
-    for attempt in range(ATTEMPTS + 1):
-        x, error = _attempt(f.reshape(-1)[back], of, CONVERGED * size)
-        if error < least:
-            best, least = (of.expand @ x).reshape(-1, 3), error
-        if least <= CONVERGED * size or (least <= accepted * size and attempt >= ENOUGH):
-            break
-        if _solve(law, CONVERGED * size, BETWEEN if attempt < ATTEMPTS - 1 else SWEEPS) <= CONVERGED * size:
-            continue
-    return best, least / size
+    error = _solve(law, CONVERGED * size, accepted * size)
+    return law.best.reshape(-1, 3), float(error) / size
 
 
 # How contacts go on --------------------------------------------------------------------------------------------------------
