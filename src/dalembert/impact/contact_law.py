@@ -34,7 +34,7 @@ from .features import FRICTIONLESS, OPEN, SLIDING, STICKING
 FREE, DIRECTED, CONE = range(3)
 CONVERGED = 1e-13  # of the largest of b: the error at which the iteration ends, some roundings
 ACCEPTED = 1e-9  # of the largest of b: a larger error is no solution
-CONSISTENT = 1e-5  # the same of forces: accelerations of contacts that depend on each other agree no better
+CONSISTENT = 1e-4  # the same of forces: accelerations of contacts that depend on each other agree no better
 FIRST, BETWEEN = 30, 200  # sweeps before Newton's method; between its attempts, more each time
 ATTEMPTS, ENOUGH = 20, 2  # of Newton's method: most, and those after which an accepted error is good enough
 STEPS, HALVINGS = 20, 6  # at most, in an attempt

@@ -20,7 +20,7 @@ from ..model.compile import Model
 from .advancement import ConservativeAdvancement
 from .features import EDGES, SIDE, STICKING, TOUCH
 from .impact import ContactEvent, EventSettings, Impact
-from .system import NEED_ROOM, ContactSystem
+from .system import LEAVES, NEED_ROOM, ContactSystem
 
 MOST_TOUCHES = 2000  # of a checkpoint, as their memory grows with the square
 ENOUGH = 8.0  # steps: no longer time need be known to be safe
@@ -57,6 +57,7 @@ class EventDriver(Stepper):
             status = self.call_with_room(lambda: self._driver.run(y, dydt, *self._stop(y, dydt, target)))
             if status == EVENT and self._driver.event == self._own:
                 self._unsettled[0] = 1
+                self._impact.same_features = int(self.system.options.cause[0]) != LEAVES
                 if self.time >= target:
                     self._settle(y)
             elif status != OK:
@@ -91,6 +92,7 @@ class EventDriver(Stepper):
     def changed(self) -> None:
         """The state was changed from outside: find the touches anew."""
         self._driver.changed()
+        self._impact.same_features = False
         self._unsettled[0] = 1
 
     def room(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .contact_law import ACCEPTED, CONE, FREE, Rest, classify_slow, solve
+from .contact_law import CONE, FREE, Rest, classify_slow, solve
 from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch, surfaces_of
 from .repeats import Repeats
 from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
@@ -40,6 +40,7 @@ from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem,
 
 
 ROUNDS = 100_000  # at most, of single impacts
+AGREE = 1e-6  # of the speeds: velocities of contacts that depend on each other agree no better
 BISECTIONS = 60  # of the share of e, to rounding
 
 
@@ -54,7 +55,7 @@ def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.n
             return np.column_stack([normals + least, np.zeros((n, 2))])
     kinds = np.where(friction > 0.0, CONE, FREE)
     p, change = solve(matrix, b, kinds, friction, np.zeros((n, 2)), least)
-    if not change <= ACCEPTED:
+    if not change <= AGREE:
         raise NoSolution(
             f"the impulses of {n} contacts have no solution: the last change was {change:.3g} of the speeds"
         )
@@ -249,6 +250,9 @@ HELD = 1e-6  # of the largest force of contact: what parts slowly and is pressed
 CLOSING = 1e-7  # of the largest free acceleration: contacts that close more slowly stay apart
 JAM_STEP = 1e-9  # of speed / acceleration: the time step whose impulses are those of a jam
 JAMS = 1e-5  # of the typical speed: impulses that change velocities by less are those of forces
+# fields of TOUCH that say which features touch
+FEATURES = ("kind", "i", "j", "a", "b", "point_i", "axis_i", "point_j", "axis_j", "radius", "radius_i", "sign", "friction",
+            "restitution")  # fmt: skip
 MOST_JAMS = 5  # at one instant
 SAME_POINT = 1e-3  # of the size: points of one pair that are nearer are one contact
 
@@ -283,6 +287,7 @@ class Impact:
         self.worst_gap, self.frame_gap = 0.0, 0.0
         self._fastest = 0.0  # m/s, of what is slow at the instant
         self._repeats = Repeats(settings.size)
+        self.same_features = False  # whether contacts that bear force are between the features that they were
         own: Any = system.options[0]
         own.tiny_gap, own.near = TINY_GAP * settings.size, SAME_POINT * settings.size
 
@@ -296,7 +301,7 @@ class Impact:
         Raises ValueError where bodies overlap at the start, NoSolution where a law has no solution.
         """
         self._count(y)
-        before = self.system.tables.touches
+        before = self.system.tables.touches.copy()
         touches = self.find(y)
         if len(touches):
             tiny = self._tiny_speed(y)
@@ -362,8 +367,10 @@ class Impact:
         collision = self.system.detector.collision
         rows, sides, keys = [], [np.zeros((0, 4))], set()
         count = 0
+        known = self._known() if self.same_features else {}
+        self.same_features = False
         for contact in near:
-            touch = make_touch(contact, collision, poses, self._surfaces)
+            touch = self._known_touch(contact, known) or make_touch(contact, collision, poses, self._surfaces)
             if touch is None:
                 continue
             row, sides_i, sides_j = touch
@@ -379,6 +386,31 @@ class Impact:
         table = np.array(rows, TOUCH)
         self.system.set_touches(table, np.vstack(sides), 0)
         return table
+
+    def _known(self) -> dict[tuple[int, int], list[Any]]:
+        """The touches that bear force, by pair of colliders: (row, sides of i, sides of j) as of `make_touch`. Their features
+        are those of the instant before, as the event function watches the rims."""
+        found: dict[tuple[int, int], list[Any]] = {}
+        old, sides = self.system.tables.touches, self.system.tables.sides.reshape(-1, 4)
+        for touch in old[: int(self.system.options.active[0])]:
+            row = np.zeros((), TOUCH)
+            for name in FEATURES:
+                row[name] = touch[name]
+            ends = sides[touch.first_i : touch.last_i].copy(), sides[touch.first_j : touch.last_j].copy()
+            pair = min(int(touch.a), int(touch.b)), max(int(touch.a), int(touch.b))
+            found.setdefault(pair, []).append((np.array(touch.position), (row, *ends)))
+        return found
+
+    def _known_touch(self, contact: Any, known: dict[tuple[int, int], list[Any]]) -> Any:
+        """The touch that a contact of collision detection was at the instant before; None for others."""
+        if not known:
+            return None
+        pair = self.system.detector.collision.pairs[contact.pair]
+        near = self.system.options.near[0]
+        for position, touch in known.get((min(int(pair.a), int(pair.b)), max(int(pair.a), int(pair.b))), []):
+            if np.linalg.norm(contact.position - position) <= near:
+                return touch
+        return None
 
     def _can_move(self, contact: Any) -> bool:
         """Whether a contact can move one of its bodies, and is not one of what moves by command with an obstacle."""

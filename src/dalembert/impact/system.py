@@ -271,10 +271,13 @@ class ContactSystem:
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
         """Replace the touches; the first `active` bear force. sides: (m, 4), see `features`."""
-        self.tables = self._workspace(len(touches))._replace(sides=np.ascontiguousarray(sides, float).reshape(-1))
+        flat = np.ascontiguousarray(sides, float).reshape(-1)
+        if len(touches) != len(self.tables.touches) or len(flat) != len(self.tables.sides):
+            self.tables = self._workspace(len(touches))._replace(sides=flat)
+            self.update_addresses()
+        self.tables.sides[:] = flat
         self.tables.touches[:] = touches
         self.options.touches, self.options.active = len(touches), active
-        self.update_addresses()
 
     def make_room(self) -> None:
         """Grow the tables of collision detection after NEED_ROOM."""
