@@ -157,5 +157,5 @@ def test_smooth_keyframes_have_continuous_accelerations(frames):
 def test_keyframes_that_cannot_be_smooth_are_refused():
     with pytest.raises(ValueError, match="smooth is 'jerk'; give 'velocity' or 'acceleration'"):
         Keyframes([0.0, 1.0], [0.0, 1.0], smooth="jerk")
-    with pytest.raises(ValueError, match="orientations are given.*give a function of time"):
+    with pytest.raises(ValueError, match=r"orientations are given.*give a function of time"):
         Keyframes([0.0, 1.0], [(0, 0, 0), (0, 0, 1)], orientations=[(1, 0, 0, 0)] * 2, smooth="acceleration")

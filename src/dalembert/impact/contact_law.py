@@ -35,8 +35,9 @@ FREE, DIRECTED, CONE = range(3)
 CONVERGED = 1e-13  # of the largest of b: the error at which the iteration ends, some roundings
 ACCEPTED = 1e-9  # of the largest of b: a larger error is no solution
 CONSISTENT = 1e-4  # the same of forces: accelerations of contacts that depend on each other agree no better
-FIRST, BETWEEN = 30, 200  # sweeps before Newton's method; between its attempts, more each time
+FIRST, BETWEEN = 30, 200  # sweeps before Newton's method, and between its attempts
 ATTEMPTS, ENOUGH = 20, 2  # of Newton's method: most, and those after which an accepted error is good enough
+STUCK, FALLS = 5, 0.5  # attempts in which the error must fall by this factor
 STEPS, HALVINGS = 20, 6  # at most, in an attempt
 PROXIMAL = 1e-6  # added to the diagonal of the scaled Jacobian, which is singular where contacts depend on each other
 
@@ -237,16 +238,18 @@ def _solve(law: LawOfContact, enough: float, accepted: float) -> float:
     for _ in range(FIRST):
         if sweep(law) <= enough:
             break
-    least = math.inf
+    least, last, seen = math.inf, 0, math.inf
     for attempt in range(ATTEMPTS):
         error = newton(enough, law)
+        if error < FALLS * seen:
+            seen, last = error, attempt
         if error < least:
             least = error
             for i in range(n):
                 law.best[i] = law.force[i]
-        if least <= enough or (least <= accepted and attempt >= ENOUGH):
+        if least <= enough or (least <= accepted and attempt >= ENOUGH) or attempt - last >= STUCK:
             break
-        for _ in range(BETWEEN * (attempt + 1)):
+        for _ in range(BETWEEN):
             if sweep(law) <= enough:
                 break
     return least
@@ -293,17 +296,22 @@ class Rest(NamedTuple):
     force: np.ndarray
 
 
-def classify(matrix: np.ndarray, free: np.ndarray, velocity: np.ndarray, friction: np.ndarray, still: float) -> Rest:
+def classify(
+    matrix: np.ndarray, free: np.ndarray, velocity: np.ndarray, friction: np.ndarray, still: float,
+    known: np.ndarray | None = None,
+) -> Rest:  # fmt: skip
     """Forces and modes of contacts that neither close nor part.
 
     matrix : (3 n, 3 n). free : (n, 3) m/s², relative accelerations without these forces. velocity : (n, 3) m/s; tangential
-    speeds up to `still` are none. Raises NoSolution.
+    speeds up to `still` are none. known : (n, 3) N, the forces, to `CONSISTENT`, where they are known. Raises NoSolution.
     """
     speed = np.hypot(velocity[:, 1], velocity[:, 2])
     slides = (speed > still) & (friction > 0.0)
     slide = np.where(slides[:, None], velocity[:, 1:] / np.where(slides, speed, 1.0)[:, None], 0.0)
     kinds = np.where(friction > 0.0, np.where(slides, DIRECTED, CONE), FREE)
-    force, error = resting_forces(matrix, free, kinds, friction, slide)
+    force, error = known, CONSISTENT
+    if force is None:
+        force, error = resting_forces(matrix, free, kinds, friction, slide)
     acceleration = free + (matrix @ force.ravel()).reshape(-1, 3)
     small = max(ZERO, 2.0 * error) * float(np.abs(free).max(initial=0.0))
     part = acceleration[:, 0] <= small

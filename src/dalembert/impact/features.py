@@ -229,7 +229,7 @@ def features_at(collider: Surface, pose: ColliderPose, point: np.ndarray, outwar
     return _polytope(collider, pose, p, n)
 
 
-def _capsule(pose: ColliderPose, size: np.ndarray, p: np.ndarray) -> list[Feature]:
+def _capsule(pose: ColliderPose, size: Any, p: np.ndarray) -> list[Feature]:
     """The ball at an end, or the axis."""
     end = np.array([0.0, 0.0, np.copysign(size[1], p[2])])
     ball = pose.feature(CORNER_POINT, end, np.zeros(3), size[0], np.zeros((0, 4)))

@@ -99,7 +99,7 @@ class Motions:
         if self._driver.bodies is not None or (
             scene.touching()
             and row.body >= 0
-            and not any(name in (joint.a.body.name, joint.b.body.name) for joint in scene.joints.values())
+            and not any(name in (joint.a.name, joint.b.name) for joint in scene.joints.values())
         ):
             return
         raise ValueError(
