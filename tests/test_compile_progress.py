@@ -293,9 +293,7 @@ def test_the_line_counts_what_is_left_and_estimates_from_last_time(monkeypatch):
     assert compile_progress.line() == "3 to compile, about 30 s: threads, batches"
     state.running["ensemble.batch_kernel.run_batch"].begun = now - 100.0  # and takes another tenth of that
     assert compile_progress.line() == "3 to compile, about 18 s: threads, batches"
-    state.done["impact.resting_contact._solve"] = 3.0 * compile_progress.expected(
-        "impact", known
-    )  # the computer is busy
+    state.done["impact.contact_law._solve"] = 3.0 * compile_progress.expected("impact", known)  # the computer is busy
     assert compile_progress.line() == "3 to compile, about 45 s: threads, batches"
     state.running = {"core.thread_pool.serve": compile_progress._Task(now, waiting=-1)}
     assert compile_progress.line() == "waiting for another process, which compiles threads (core.thread_pool)"

@@ -136,3 +136,26 @@ def test_keyframes_are_smooth_in_position_and_orientation():
     for t, place, turn in zip(times, x, q, strict=True):
         found = frames.pose(t)
         assert np.abs(found[0] - place).max() < 1e-12 and abs(abs(found[1] @ turn) - 1.0) < 1e-12
+
+
+KNOTS = [
+    Keyframes([0.0, 1.0, 1.5, 3.0], [0.0, 2.0, 1.0, 1.0], smooth="acceleration"),
+    Keyframes([0.0, 1.0], [0.0, 2.0], smooth="acceleration"),
+    Keyframes([0.0, 1.0, 2.0, 3.5], [0.0, 2.0, 1.0, 0.0], repeat=True, smooth="acceleration"),
+]
+
+
+@pytest.mark.parametrize("frames", KNOTS, ids=["four", "two", "repeated"])
+def test_smooth_keyframes_have_continuous_accelerations(frames):
+    np.testing.assert_allclose([frames.value(t) for t in frames.times], frames.values, atol=1e-14)
+    times = np.linspace(frames.times[0] - 0.1, frames.times[-1] + 0.1, 4001)
+    values = np.array([frames.value(t) for t in times])
+    acceleration = np.diff(values, 2) / (times[1] - times[0]) ** 2
+    assert np.abs(np.diff(acceleration)).max() < 5e-3 * np.abs(acceleration).max()
+
+
+def test_keyframes_that_cannot_be_smooth_are_refused():
+    with pytest.raises(ValueError, match="smooth is 'jerk'; give 'velocity' or 'acceleration'"):
+        Keyframes([0.0, 1.0], [0.0, 1.0], smooth="jerk")
+    with pytest.raises(ValueError, match=r"orientations are given.*give a function of time"):
+        Keyframes([0.0, 1.0], [(0, 0, 0), (0, 0, 1)], orientations=[(1, 0, 0, 0)] * 2, smooth="acceleration")

@@ -144,18 +144,11 @@ def test_the_velocity_of_what_moves_by_command_cannot_be_written():
 
 def test_methods_that_take_no_motions_say_so():
     frames = Keyframes([0, 1], [(0, 0, 0), (1, 0, 0)])
-    colliding = dal.Scene("colliding", material=dal.Material())
-    colliding.add_body("plate", dal.Box(1, 1, 0.1), motion=frames)
-    colliding.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
-    with pytest.raises(ValueError, match="'plate', which collides and moves by command; use method='time_stepping'"):
-        dal.Simulation(colliding, method="dormand_prince")
     run = hanging("set", rtol=1e-8)
     with pytest.raises(ValueError, match=r"smooth motions only.*time_stepping"):
         run.set_motion("pivot", velocity=(1, 0, 0))
     with pytest.raises(ValueError, match="is keyframes"):
         hanging(frames, **STEPS).set_motion("pivot", velocity=(1, 0, 0))
-    with pytest.raises(ValueError, match="'pivot' moves by command, which a batch cannot run"):
-        dal.run_batch([run.model.scene, run.model.scene], 0.1)
 
 
 def test_a_motion_that_becomes_nan_ends_the_run_by_its_name():

@@ -433,14 +433,8 @@ def parts_of(model: Model) -> list[tuple[str, str, str]]:
 
 
 def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
-    items: list[Any] = [*scene.bodies.values(), *scene.joints.values()]
-    driven = [item.name for item in items if moves_by_command(item)]
-    if driven:
-        raise ValueError(
-            f"{driven[0]!r} moves by command, which a batch cannot run; run the members one by one, or by sweep"
-        )
     for body in scene.bodies.values():
-        yield "body", body.name, ""
+        yield "body", body.name, "that moves by command" if moves_by_command(body) else ""
     for group in scene.particles.values():
         yield "group of particles", group.name, f"of {len(group)}"
     for joint in scene.joints.values():

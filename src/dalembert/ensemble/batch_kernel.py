@@ -210,7 +210,8 @@ def check_start(worker):
         speed, bodies = 0.0, system.bodies
         for i in range(settings.rigid):
             for k in range(7, 10):
-                speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
+                if bodies[i].inverse_mass > 0.0:
+                    speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
         if worst_joint(system.rates, system) > own.closed * max(speed, settings.length):
             return APART_AT_START
     if own.joint == 0 and settings.condition < own.dependent and system.hubs.shape[0] > 0:
@@ -278,13 +279,15 @@ def take(worker):
         return OK
     copy(known, y)
     copy(worker.poses, y)
-    return call_pointer(worker.own[0].mechanism, worker.own[0].handle, INVERSE_KINEMATICS, 0.0, worker.z, worker.dzdt)
+    own, now = worker.own[0], worker.clock[0].t
+    return call_pointer(own.mechanism, own.handle, INVERSE_KINEMATICS, now, worker.z, worker.dzdt)
 
 
 @njit
 def put(worker):
     """Compute y from z by forward kinematics: `JointMechanism.put`. Writes y and known."""
-    call_pointer(worker.own[0].mechanism, worker.own[0].handle, FORWARD_KINEMATICS, 0.0, worker.z, worker.dzdt)
+    own, now = worker.own[0], worker.clock[0].t
+    call_pointer(own.mechanism, own.handle, FORWARD_KINEMATICS, now, worker.z, worker.dzdt)
     copy(worker.known, worker.poses)
     copy(worker.y, worker.poses)
 

@@ -206,12 +206,16 @@ class Motion:
         inverse_mass = np.array(system.mechanism.system.bodies.inverse_mass)[:count, None]
         xx, yy, zz, xy, xz, yz = np.array(kinematics.inverse_inertia).T
         inverse = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
-        none, omega = np.zeros((1, 3)), np.array(kinematics.omega)
+        none, omega, v = np.zeros((1, 3)), np.array(kinematics.omega), np.array(state[:, 7:10] * inverse_mass)
         alpha = np.einsum("ijk,ik->ij", inverse, rate[:, 10:] - np.cross(omega, state[:, 10:]))
+        a = np.array(rate[:, 7:10] * inverse_mass)
+        for row in system.mechanism.system.commands:  # of `t` of the state
+            if row.body >= 0:
+                v[row.body], a[row.body], alpha[row.body] = row.v, row.a, row.alpha
         self.x = np.vstack([state[:, :3], none])
         self.rotation = np.concatenate([np.array(kinematics.rotation).reshape(-1, 3, 3), np.eye(3)[None]])
-        self.v = np.vstack([state[:, 7:10] * inverse_mass, none])
-        self.a = np.vstack([rate[:, 7:10] * inverse_mass, none])
+        self.v = np.vstack([v, none])
+        self.a = np.vstack([a, none])
         self.omega = np.vstack([omega, none])
         self.turn = np.append(np.linalg.norm(omega, axis=1), 0.0)
         self.twist = np.append(np.linalg.norm(alpha, axis=1), 0.0)

@@ -12,18 +12,19 @@ from ..contact.contact_point import Contact
 from ..contact.time_stepping import ContactReport
 from ..core.checkpoint_fields import CheckpointError, Field, columns, prefixed
 from ..core.interrupt import poll
-from ..core.status import EVENT, OK
+from ..core.status import EVENT, OK, warn
 from ..integrate.driver import Driver
 from ..integrate.state import Functions
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from .advancement import ConservativeAdvancement
-from .features import EDGES, SIDE, STICKING, TOUCH
+from .features import EDGES, SIDE, SLIDING, STICKING, TOUCH
 from .impact import ContactEvent, EventSettings, Impact
-from .system import NEED_ROOM, ContactSystem
+from .system import LEAVES, NEED_ROOM, ContactSystem
 
 MOST_TOUCHES = 2000  # of a checkpoint, as their memory grows with the square
 ENOUGH = 8.0  # steps: no longer time need be known to be safe
+CREEP_STEPS, CREEP_TIME = 1000, 5e-3  # s: so many steps in less time are said to be many
 TIME_ROUNDING = 1e-9  # of a step: a target so near is reached
 
 
@@ -42,6 +43,11 @@ class EventDriver(Stepper):
         self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)
         self._advancement = ConservativeAdvancement(system, model)
         self._impact = Impact(system, model, settings, self._driver, self._advancement.body_radius)
+        self._driver.between = self._watch_steps
+        self._mark, self._creeps = (
+            (self._driver.time, 0),
+            False,
+        )  # time and steps of the last check; whether a user was told
         self._unsettled = np.ones(1, np.int64)  # 1: touches are to be found before the run continues
 
     # Running ----------------------------------------------------------------------------------------------------------
@@ -57,12 +63,34 @@ class EventDriver(Stepper):
             status = self.call_with_room(lambda: self._driver.run(y, dydt, *self._stop(y, dydt, target)))
             if status == EVENT and self._driver.event == self._own:
                 self._unsettled[0] = 1
+                self._impact.same_features = int(self.system.options.cause[0]) != LEAVES
                 if self.time >= target:
                     self._settle(y)
             elif status != OK:
                 return status
             if status in (OK, EVENT) and self.time >= target - TIME_ROUNDING * self.settings.step:
                 return OK
+
+    def _watch_steps(self) -> None:
+        """Warn once of adaptive steps that are so short that the run seems to stand still, with the contact that creeps."""
+        begun, before = self._mark
+        steps = self._driver.counts["steps"] + self._driver.counts["rejected"]
+        if steps - before < CREEP_STEPS:
+            return
+        span, self._mark = self.time - begun, (self.time, steps)
+        touches = self.system.tables.touches[: int(self.system.options.active[0])]
+        sliding = touches[touches.mode == SLIDING]
+        if self.settings.step > 0.0 or span >= CREEP_TIME or not len(sliding) or self._creeps:
+            return
+        self._creeps = True
+        speed = np.hypot(sliding.velocity[:, 1], sliding.velocity[:, 2])
+        slowest = sliding[int(np.argmin(speed))]
+        one, two = self._impact.name(slowest, "j"), self._impact.name(slowest, "i")
+        warn(
+            f"{CREEP_STEPS} steps in {span:.3g} s before t = {self.time:.6g} s: {one!r} and {two!r} slide on each other at "
+            f"{speed.min():.3g} m/s, and friction that slow turns faster than steps can follow; give less friction, remove a "
+            "joint that holds what contacts hold already, or use method='time_stepping'"
+        )
 
     def grow(self) -> None:
         """Give collision detection as much room as it asked for."""
@@ -91,6 +119,7 @@ class EventDriver(Stepper):
     def changed(self) -> None:
         """The state was changed from outside: find the touches anew."""
         self._driver.changed()
+        self._impact.same_features = False
         self._unsettled[0] = 1
 
     def room(self) -> dict[str, int]:

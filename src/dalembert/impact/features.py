@@ -39,7 +39,8 @@ STICKING = 3  # or rolling: the points in contact have no relative velocity
 # axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
 # slack_*: what is added to g (m), to the margin of the cone and the normal force (N), to the velocity along the way it slides
 # (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world
-# axes: frame, normal (j → i) and two tangents row by row; arms from the centres of mass to the position; velocity of i less j
+# axes: belt_*, tangential velocity of the surface beside that of its body; frame, normal (j → i) and two tangents row by
+# row; arms from the centres of mass to the position; velocity of i less j
 # in the frame; bias, its acceleration without forces; force on i in the frame; slide, the way it slides.
 TOUCH = np.dtype(
     [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"),
@@ -47,6 +48,7 @@ TOUCH = np.dtype(
      ("point_i", "f8", 3), ("axis_i", "f8", 3), ("point_j", "f8", 3), ("axis_j", "f8", 3),
      ("radius", "f8"), ("radius_i", "f8"), ("sign", "f8"), ("friction", "f8"), ("restitution", "f8"),
      ("slack_gap", "f8"), ("slack_cone", "f8"), ("slack_force", "f8"), ("slack_slide", "f8"), ("slack_rim", "f8"),
+     ("belt_i", "f8", 3), ("belt_j", "f8", 3),
      ("frame", "f8", 9), ("position", "f8", 3), ("arm_i", "f8", 3), ("arm_j", "f8", 3), ("gap", "f8"),
      ("velocity", "f8", 3), ("bias", "f8", 3), ("force", "f8", 3), ("slide", "f8", 3)],
     align=True,
@@ -93,6 +95,12 @@ class Touching(NamedTuple):
     rows: Any = column("3 * n", np.int64, doc="which component of which contact a row is")
     pivots: Any = column("3 * n", np.int64)
     shift: Any = column("6 * m", fill=np.nan, doc="a sum of columns")
+    answers: Any = column(
+        "3 * n * unknowns",
+        unit="N or N m",
+        fill=np.nan,
+        doc="multipliers of joints that answer a unit force of a contact",
+    )
     spare: Any = column("state", fill=np.nan, doc="a derivative")
 
 
@@ -181,14 +189,35 @@ def corners(collision: Collision, c: int) -> np.ndarray:
     return np.array(collision.vertices[first : first + 3 * collider.vertices]).reshape(-1, 3)
 
 
-def features_at(
-    collision: Collision, c: int, pose: ColliderPose, point: np.ndarray, outward: np.ndarray
-) -> list[Feature]:
+class Surface(NamedTuple):
+    """A collider: its shape, size and radius, and of a box or hull the normals (n, 3) and offsets (n,) of its faces and its
+    corners (m, 3), in its frame."""
+
+    kind: int
+    size: tuple[float, ...]
+    radius: float
+    normals: np.ndarray
+    offsets: np.ndarray
+    corners: np.ndarray
+
+
+def surfaces_of(collision: Collision) -> list[Surface]:
+    """The surfaces of all colliders."""
+    found = []
+    for c, collider in enumerate(collision.colliders):
+        flat = collider.kind in (BOX, HULL)
+        normals, offsets = facets(collision, c) if flat else (np.zeros((0, 3)), np.zeros(0))
+        points = corners(collision, c) if flat else np.zeros((0, 3))
+        size = tuple(np.asarray(collider["size"], float).tolist())
+        found.append(Surface(int(collider.kind), size, float(collider.radius), normals, offsets, points))
+    return found
+
+
+def features_at(collider: Surface, pose: ColliderPose, point: np.ndarray, outward: np.ndarray) -> list[Feature]:
     """The features of a collider at a point (world) of its surface, `outward` the normal of the contact out of it (world):
     the face there if it looks that way, then the corner, edge or ball."""
-    collider = collision.colliders[c]
     p, n = pose.local(point), pose.turn(outward)
-    size = collider["size"]
+    size = collider.size
     none = np.zeros((0, 4))
     zero = np.zeros(3)
     if collider.kind == HALF_SPACE:
@@ -197,10 +226,10 @@ def features_at(
         return [pose.feature(CORNER_POINT, zero, zero, size[0], none)]
     if collider.kind == CAPSULE:
         return _capsule(pose, size, p)
-    return _polytope(collision, c, pose, p, n)
+    return _polytope(collider, pose, p, n)
 
 
-def _capsule(pose: ColliderPose, size: np.ndarray, p: np.ndarray) -> list[Feature]:
+def _capsule(pose: ColliderPose, size: Any, p: np.ndarray) -> list[Feature]:
     """The ball at an end, or the axis."""
     end = np.array([0.0, 0.0, np.copysign(size[1], p[2])])
     ball = pose.feature(CORNER_POINT, end, np.zeros(3), size[0], np.zeros((0, 4)))
@@ -211,33 +240,41 @@ def _capsule(pose: ColliderPose, size: np.ndarray, p: np.ndarray) -> list[Featur
     return [pose.feature(EDGE_LINE, np.zeros(3), (0, 0, 1), size[0], sides)]
 
 
-def _polytope(collision: Collision, c: int, pose: ColliderPose, p: np.ndarray, n: np.ndarray) -> list[Feature]:
-    """The face at a point p of a box or hull if its normal is n, then the corner or edge there."""
-    collider = collision.colliders[c]
-    normals, offsets = facets(collision, c)
-    length, rim = ON * float(collider.radius), RIM * float(collider.radius)
-    touched = np.flatnonzero(normals @ p > offsets - length)
+def _polytope(collider: Surface, pose: ColliderPose, p: np.ndarray, n: np.ndarray) -> list[Feature]:
+    """The face at a point p of a box or hull if its normal is n, then the corner or edge there. Where there is neither, as
+    where two faces meet at a small angle beyond the edge of one of them, the face whatever its normal is."""
+    normals, offsets = collider.normals, collider.offsets
+    length, rim = ON * collider.radius, RIM * collider.radius
+    depth, along_normal = normals @ p - offsets, normals @ n
+    touched = np.flatnonzero(depth > -length)
     if not len(touched):  # a point between overlapping surfaces: the nearest face
-        touched = np.array([int(np.argmax(normals @ p - offsets))])
+        touched = np.array([int(np.argmax(depth))])
     features = []
-    facing = touched[int(np.argmax(normals[touched] @ n))]
-    if normals[facing] @ n > 1.0 - ALIGNED:
-        others = np.array([k for k in range(len(normals)) if k != facing])
-        sides = np.column_stack([normals[others], offsets[others] + rim])
-        features.append(pose.feature(FACE_PLANE, p - (normals[facing] @ p - offsets[facing]) * normals[facing],
-                                   normals[facing], 0.0, sides))  # fmt: skip
-    all_corners = corners(collision, c)
-    nearest = int(np.argmin(np.linalg.norm(all_corners - p, axis=1)))
-    if np.linalg.norm(all_corners[nearest] - p) <= 10.0 * length:
-        features.append(pose.feature(CORNER_POINT, all_corners[nearest], np.zeros(3), 0.0, np.zeros((0, 4))))
+    facing = int(touched[int(np.argmax(along_normal[touched]))])
+    if along_normal[facing] > 1.0 - ALIGNED:
+        features.append(_face(collider, pose, p, facing))
+    away = collider.corners - p
+    distance = np.einsum("ij,ij->i", away, away)
+    nearest = int(np.argmin(distance))
+    if distance[nearest] <= (10.0 * length) ** 2:
+        features.append(pose.feature(CORNER_POINT, collider.corners[nearest], np.zeros(3), 0.0, np.zeros((0, 4))))
     elif len(touched) >= 2:
-        one, two = touched[np.argsort(-(normals[touched] @ n))[:2]]
+        one, two = touched[np.argsort(-along_normal[touched])[:2]]
         along = np.cross(normals[one], normals[two])
         along /= np.linalg.norm(along)
-        bounding = [k for k in range(len(normals)) if k not in (one, two) and abs(normals[k] @ along) > ON]
-        sides = np.column_stack([normals[bounding], offsets[bounding] + rim])
+        bounds = np.abs(normals @ along) > ON
+        bounds[[one, two]] = False
+        sides = np.column_stack([normals[bounds], offsets[bounds] + rim])
         features.append(pose.feature(EDGE_LINE, p, along, 0.0, sides))
-    return features
+    return features or [_face(collider, pose, p, facing)]
+
+
+def _face(collider: Surface, pose: ColliderPose, p: np.ndarray, k: int) -> Feature:
+    """Face k of a box or hull, at the point of it that is nearest to p."""
+    others = np.arange(len(collider.normals)) != k
+    sides = np.column_stack([collider.normals[others], collider.offsets[others] + RIM * collider.radius])
+    on_it = p - (collider.normals[k] @ p - collider.offsets[k]) * collider.normals[k]
+    return pose.feature(FACE_PLANE, on_it, collider.normals[k], 0.0, sides)
 
 
 def match_features(features_a: list[Feature], features_b: list[Feature], normal: np.ndarray, lines_cross: bool) -> Any:
@@ -262,7 +299,7 @@ def match_features(features_a: list[Feature], features_b: list[Feature], normal:
 
 
 def make_touch(
-    contact: Any, collision: Collision, poses: list[ColliderPose]
+    contact: Any, collision: Collision, poses: list[ColliderPose], surfaces: list[Surface]
 ) -> tuple[Any, np.ndarray, np.ndarray] | None:
     """A row of TOUCH for a contact of collision detection, with the sides that bound its two features; None where the
     features there are part of another contact."""
@@ -271,8 +308,8 @@ def make_touch(
     shift = 0.5 * contact.separation * normal
     on_a, on_b = contact.position - shift, contact.position + shift
     pose_a, pose_b = poses[pair.a], poses[pair.b]
-    features_a = features_at(collision, int(pair.a), pose_a, on_a, normal)
-    features_b = features_at(collision, int(pair.b), pose_b, on_b, -normal)
+    features_a = features_at(surfaces[pair.a], pose_a, on_a, normal)
+    features_b = features_at(surfaces[pair.b], pose_b, on_b, -normal)
     lines_cross = _cross(features_a, features_b, pose_a, pose_b) > CROSSING
     match = match_features(features_a, features_b, normal, lines_cross)
     if match is None:
@@ -357,9 +394,11 @@ PARALLEL = 1e-9  # sine of the angle of two edges below which their normal is no
 def update_touches(count, tables):
     """The geometry of the first `count` touches, from the kinematics table."""
     touches = tables.touching.touches
-    kinematics = tables.system.kinematics
+    system = tables.system
     for k in range(count):
-        update_touch(touches[k], kinematics)
+        follow = update_touch(touches[k], system.kinematics)
+        if system.commands.shape[0] > 0:
+            add_belts(touches[k], follow, system)
 
 
 @inlined
@@ -370,7 +409,8 @@ def turned(kin, a):
 
 @njit
 def update_touch(touch, kinematics):
-    """Frame, position, arms, gap, velocity and bias of one contact, from the kinematics table; the equations are above."""
+    """Frame, position, arms, gap, velocity and bias of one contact, from the kinematics table; the equations are above.
+    Returns the velocity of the point of contact itself."""
     kin_i, kin_j = kinematics[touch.i], kinematics[touch.j]
     c = add(load3(kin_i.x), turned(kin_i, load3(touch.point_i)))
     q = add(load3(kin_j.x), turned(kin_j, load3(touch.point_j)))
@@ -412,6 +452,45 @@ def update_touch(touch, kinematics):
     store3(touch.bias, (dot(n, drift) + bend, dot(t, shear), dot(b, shear)))
     for x in range(3):
         touch.frame[x], touch.frame[3 + x], touch.frame[6 + x] = n[x], t[x], b[x]
+    return follow
+
+
+# The surface of a body that moves by command may move along itself, with s = R v_s + R ω_s × r at a point P, r = P − x. At
+# the point of contact, which moves at Ṗ, that changes like
+#
+#     ṡ = ω × R v_s + (ω × R ω_s) × r + R ω_s × (Ṗ − v).
+
+
+@njit
+def add_belts(touch, follow, system):
+    """Add the velocities of moving surfaces, and their rates, to the tangents of `velocity` and `bias`. Writes `belt_*`."""
+    s_i, rate_i = surface_motion(touch.i, touch, follow, system)
+    s_j, rate_j = surface_motion(touch.j, touch, follow, system)
+    store3(touch.belt_i, s_i)
+    store3(touch.belt_j, s_j)
+    s, rate = sub(s_i, s_j), sub(rate_i, rate_j)
+    for c in range(1, 3):
+        e = (touch.frame[3 * c], touch.frame[3 * c + 1], touch.frame[3 * c + 2])
+        touch.velocity[c] += dot(e, s)
+        touch.bias[c] += dot(e, rate)
+
+
+@njit
+def surface_motion(body, touch, follow, system):
+    """(tangential velocity of the surface of a body beside that of the body, its rate) at the point of contact."""
+    commands = system.commands
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body == body:
+            kin = system.kinematics[body]
+            omega, r = load3(kin.omega), sub(load3(touch.position), load3(kin.x))
+            slide, spin = turned(kin, load3(row.surface_v)), turned(kin, load3(row.surface_omega))
+            s = add(slide, cross(spin, r))
+            rate = add(cross(omega, slide), cross(cross(omega, spin), r))
+            rate = add(rate, cross(spin, sub(follow, load3(kin.v))))
+            n = (touch.frame[0], touch.frame[1], touch.frame[2])
+            return add_scaled(s, -dot(n, s), n), rate
+    return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
 
 
 @inlined

@@ -6,33 +6,24 @@ responses and b the accelerations without them,
     (A f + b)_n = 0 at each,   (A f + b)_t = 0 where it sticks,   f_t = −μ f_n d where it slides along d,
 
 which is linear. That f_n ≥ 0, that f_t stays in the cone and that nothing comes to a stop is checked (`system`), not imposed:
-where one of these ends there is an event, and `classify` says how it continues. More contacts than the bodies can tell apart
-(four under a box) have the forces of least sum of squares, friction in proportion to the normal force of its contact, so that
-all slip at the same moment.
+where one of these ends there is an event, and `contact_law.classify` says how it continues. More contacts than the bodies can
+tell apart (four under a box) have the forces of least sum of squares, friction in proportion to the normal force of its
+contact, so that all slip at the same moment.
 
-In order: responses, forces between events, the end of a step, and the law of contact at one instant.
+In order: responses, forces between events, and the end of a step.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..contact.tables import put_three, three
 from ..core.c_function import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
 from ..core.jit import inlined, njit
-from ..core.kernel import kernel
 from ..core.math3 import add, cross, dot, load3, rotate_by, scale, store3, sub, symvec
 from ..core.simd import load, store
-from ..core.status import NoSolution
-from ..core.tables import column
+from ..dynamics.commands import set_accelerations
 from ..dynamics.constraints import jacobian_acceleration, solve_multipliers
 from ..dynamics.kinematics import load6
 from ..linalg.dense import lu_factorize, lu_substitute
-from ..linalg.lcp import boxed, lcp
-from ..linalg.lcp_dantzig import OK
 from ..model.tables import (
     CONSTRAINT_WORK,
     LEDGER,
@@ -42,7 +33,7 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
-from .features import FRICTIONLESS, OPEN, SLIDING, STICKING, sliding_direction, update_touches
+from .features import SLIDING, STICKING, sliding_direction, update_touches
 
 # Responses -------------------------------------------------------------------------------------------------------------
 #
@@ -71,6 +62,9 @@ def compute_responses(count, tables):
             set_column(touches[k], axis(touches[k], c), at, size, columns)
             if jointed:
                 add_joint_response(at, system, columns)
+                unknowns = system.multipliers.shape[0]
+                for r in range(unknowns):
+                    store(tables.touching.answers, (3 * k + c) * unknowns + r, load(system.multipliers, r))
     width = 3 * touches.shape[0]
     for k in range(3 * count):
         for r in range(count):
@@ -156,6 +150,8 @@ def free_accelerations(count, y, dydt, tables):
         at = STATE_SIZE * i
         torque = sub(three(dydt, at + 10), cross(load3(kin.omega), three(y, at + 10)))
         set_acceleration(kin, bodies[i].inverse_mass, three(dydt, at + 7), torque)
+    if system.commands.shape[0] > 0:
+        set_accelerations(system)
     for k in range(count):
         touch = touches[k]
         a = (0.0, 0.0, 0.0)
@@ -327,6 +323,74 @@ def add_forces(active, dydt, tables):
         kin = kinematics[i]
         power += dot(three(shift, 6 * i), load3(kin.v)) + dot(three(shift, 6 * i + 3), load3(kin.omega))
     dydt[dydt.shape[0] - len(LEDGER) + CONSTRAINT_WORK] += power - own - rubbed
+    if tables.system.commands.shape[0] > 0:
+        add_drives(active, CONSTRAINT_WORK, dydt, tables)
+        add_belt_powers(active, dydt, tables)
+
+
+@njit
+def add_drives(active, other, values, tables):
+    """The drives take what the contacts in the table do to all that moves by command, whose momenta in `values`, rates or
+    those of the state, are zero but for it. Their work goes to their entries; that through joints is in entry `other` so
+    far."""
+    system, touching = tables.system, tables.touching
+    commands, kinematics = system.commands, system.kinematics
+    common = values.shape[0] - len(LEDGER)
+    first = common - system.settings[0].ledger
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        if row.body >= 0:
+            kin, at = kinematics[row.body], STATE_SIZE * row.body + 7
+            f, torque = three(values, at), three(values, at + 3)
+            put_three(values, at, (0.0, 0.0, 0.0))
+            put_three(values, at + 3, (0.0, 0.0, 0.0))
+            work = -dot(f, load3(kin.v)) - dot(torque, load3(kin.omega))
+            moment = add(cross(load3(kin.x), f), torque)
+            at = common + REACTION_IMPULSE
+            put_three(values, at, sub(three(values, at), f))
+            at = common + REACTION_TORQUE
+            put_three(values, at, sub(three(values, at), moment))
+        else:
+            work = drive_of_row(row.row, active, system, touching)
+            values[common + other] -= work
+        values[first + row.entry] += work
+
+
+@njit
+def drive_of_row(row, active, system, touching):
+    """−Δλ ∂C/∂t of a prescribed coordinate, Δλ the answer of its row to the forces in the table."""
+    if row < 0:
+        return 0.0
+    touches, unknowns = touching.touches, system.multipliers.shape[0]
+    answer = 0.0
+    for k in range(active):
+        for c in range(3):
+            if touches[k].force[c] != 0.0:
+                answer += touches[k].force[c] * load(touching.answers, (3 * k + c) * unknowns + row)
+    return -answer * load(system.partial, row)
+
+
+@njit
+def add_belt_powers(active, dydt, tables):
+    """The powers of surfaces that move along themselves, which are in CONSTRAINT_WORK so far, to their entries."""
+    system, touches = tables.system, tables.touching.touches
+    commands = system.commands
+    common = dydt.shape[0] - len(LEDGER)
+    first = common - system.settings[0].ledger
+    for k in range(active):
+        touch = touches[k]
+        f = touch.frame
+        force = add(scale(touch.force[0], (f[0], f[1], f[2])), scale(touch.force[1], (f[3], f[4], f[5])))
+        force = add(force, scale(touch.force[2], (f[6], f[7], f[8])))
+        for i in range(commands.shape[0]):
+            row = commands[i]
+            power = 0.0
+            if row.body == touch.j:
+                power = dot(force, load3(touch.belt_j))
+            elif row.body == touch.i:
+                power = -dot(force, load3(touch.belt_i))
+            dydt[first + row.entry] += power
+            dydt[common + CONSTRAINT_WORK] -= power
 
 
 @inlined
@@ -505,6 +569,8 @@ def apply_velocity_correction(y, tables):
     kinematics = tables.system.kinematics
     sum_columns(tables.touching.options[0].active, tables)
     add_to_momenta(1.0, y, y, tables)
+    if tables.system.commands.shape[0] > 0:
+        add_drives(tables.touching.options[0].active, PROJECTION_WORK, y, tables)
     gained = 0.0
     for i in range(bodies.shape[0]):
         kin = kinematics[i]
@@ -526,181 +592,3 @@ def store_slides(touching):
             u, v = sliding_direction(touch, options.tiny_speed)
             f = touch.frame
             store3(touch.slide, (u * f[3] + v * f[6], u * f[4] + v * f[7], u * f[5] + v * f[8]))
-
-
-# The law of contact at one instant -------------------------------------------------------------------------------------
-#
-# Find f with a = A f + b such that for each contact, with the frame (n, t, s),
-#
-#     f_n ≥ lower ⊥ a_n ≥ 0,   and   f_t = 0 (FREE),   f_t = −μ f_n d (DIRECTED),   |f_t| ≤ μ f_n, against a_t (CONE),
-#
-# on a dense matrix, by Gauss–Seidel to rounding: there are few contacts, and few instants. f are forces and a
-# accelerations, or impulses and velocities. Without CONE it is a linear complementarity problem (D. Baraff 1994): Dantzig's
-# algorithm solves it without friction, Lemke's where some slide (A is then not symmetric).
-
-
-FREE, DIRECTED, CONE = range(3)
-CONVERGED = 1e-13  # of the largest of b: the change of a sweep at which the iteration ends, some roundings
-SWEEPS = 200_000  # at most: instants are few
-ACCEPTED = 1e-9  # of the largest of b: a larger last change is no solution
-
-
-class LawOfContact(NamedTuple):
-    """One problem of n contacts; see above."""
-
-    matrix: Any = column("(3 * n) ** 2", doc="A")
-    b: Any = column("3 * n")
-    kinds: Any = column("n", np.int64, doc="FREE, DIRECTED or CONE")
-    friction: Any = column("n")
-    direction: Any = column("2 * n", doc="d of DIRECTED contacts, unit")
-    lower: Any = column("n", doc="least normal forces")
-    force: Any = column("3 * n", doc="in: the start; out: f")
-
-
-@inlined
-def acceleration(i, law):
-    """a_i = (A f + b)_i."""
-    n = law.b.shape[0]
-    matrix, f = law.matrix, law.force
-    value = load(law.b, i)
-    for j in range(n):
-        value += load(matrix, i * n + j) * load(f, j)
-    return value
-
-
-@njit
-def sweep(law):
-    """One sweep of Gauss–Seidel; writes `force`. Returns the largest change of f, times the diagonal of A."""
-    n = law.b.shape[0]
-    matrix, f, direction = law.matrix, law.force, law.direction
-    largest = 0.0
-    for k in range(n // 3):
-        i = 3 * k
-        diagonal = matrix[i * n + i]
-        slope, kind = law.friction[k], law.kinds[k]
-        if kind == DIRECTED:
-            diagonal -= slope * (
-                direction[2 * k] * matrix[i * n + i + 1] + direction[2 * k + 1] * matrix[i * n + i + 2]
-            )
-        before = f[i]
-        if diagonal > 0.0:
-            f[i] = max(law.lower[k], f[i] - acceleration(i, law) / diagonal)
-        largest = max(largest, abs(f[i] - before) * diagonal)
-        if kind == DIRECTED:
-            f[i + 1], f[i + 2] = -slope * f[i] * direction[2 * k], -slope * f[i] * direction[2 * k + 1]
-        if kind == CONE:
-            largest = max(largest, update_friction(i, slope * f[i], law))
-    return largest
-
-
-@njit
-def update_friction(i, most, law):
-    """Set the friction f[i + 1 : i + 3] of one contact against its slip, at most of size `most`; returns its change, times an
-    eigenvalue of A."""
-    n = law.b.shape[0]
-    matrix, f = law.matrix, law.force
-    tt, ss, ts = matrix[(i + 1) * n + i + 1], matrix[(i + 2) * n + i + 2], matrix[(i + 1) * n + i + 2]
-    half, spread = 0.5 * (tt + ss), 0.5 * (tt - ss)
-    largest = half + math.sqrt(spread * spread + ts * ts)
-    old_t, old_s = f[i + 1], f[i + 2]
-    new_t = old_t - acceleration(i + 1, law) / largest
-    new_s = old_s - acceleration(i + 2, law) / largest
-    size = math.sqrt(new_t * new_t + new_s * new_s)
-    if size > most:
-        new_t, new_s = new_t * most / size, new_s * most / size
-    f[i + 1], f[i + 2] = new_t, new_s
-    return max(abs(new_t - old_t), abs(new_s - old_s)) * largest
-
-
-@kernel
-def _solve(law: LawOfContact, tolerance: float, sweeps: int) -> float:
-    change = 0.0
-    for _ in range(sweeps):
-        change = sweep(law)
-        if change <= tolerance:
-            break
-    return change
-
-
-KERNELS = (_solve,)
-
-
-def solve(
-    matrix: np.ndarray, b: np.ndarray, kinds: np.ndarray, friction: np.ndarray, direction: np.ndarray, lower: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """(f, change): forces (n, 3), and the change of accelerations in the last sweep over the largest of b.
-
-    matrix : (3 n, 3 n). b : (n, 3). kinds : (n,) of FREE, DIRECTED, CONE. friction : (n,). direction : (n, 2), unit, for
-    DIRECTED. lower : (n,) least normal forces.
-    """
-    n = b.size
-    f = np.zeros((n // 3, 3))
-    f[:, 0] = lower
-    flat = f.reshape(-1)
-    size = float(np.abs(b).max(initial=0.0))
-    if size == 0.0 and not lower.any():
-        return f, 0.0
-    size = max(size, 1e-300)
-    law = LawOfContact(
-        np.ascontiguousarray(matrix).reshape(-1), np.ascontiguousarray(b).reshape(-1), kinds.astype(np.int64),
-        friction.astype(float), np.ascontiguousarray(direction, float).reshape(-1), lower.astype(float), flat,
-    )  # fmt: skip
-    change = _solve(law, CONVERGED * size, SWEEPS)
-    return f, float(change) / size
-
-
-ZERO = 1e-9  # accelerations below this part of the largest are zero
-
-
-class Rest(NamedTuple):
-    """How each contact goes on: mode (n,) of `tables`, the way it slides (n, 2) in its tangents, forces (n, 3) in N."""
-
-    mode: np.ndarray
-    slide: np.ndarray
-    force: np.ndarray
-
-
-def classify(matrix: np.ndarray, free: np.ndarray, velocity: np.ndarray, friction: np.ndarray, still: float) -> Rest:
-    """Forces and modes of contacts that neither close nor part.
-
-    matrix : (3 n, 3 n). free : (n, 3) m/s², relative accelerations without these forces. velocity : (n, 3) m/s; tangential
-    speeds up to `still` are none. Raises NoSolution.
-    """
-    speed = np.hypot(velocity[:, 1], velocity[:, 2])
-    slides = (speed > still) & (friction > 0.0)
-    slide = np.where(slides[:, None], velocity[:, 1:] / np.where(slides, speed, 1.0)[:, None], 0.0)
-    kinds = np.where(friction > 0.0, np.where(slides, DIRECTED, CONE), FREE)
-    force = resting_forces(matrix, free, kinds, friction, slide)
-    acceleration = free + (matrix @ force.ravel()).reshape(-1, 3)
-    small = ZERO * float(np.abs(free).max(initial=0.0))
-    part = acceleration[:, 0] <= small
-    shear = np.hypot(acceleration[:, 1], acceleration[:, 2])
-    starts = (kinds == CONE) & (shear > small)
-    slide = np.where(starts[:, None], acceleration[:, 1:] / np.where(starts, shear, 1.0)[:, None], slide)
-    mode = np.where(kinds == FREE, FRICTIONLESS, np.where(slides | starts, SLIDING, STICKING))
-    return Rest(np.where(part, mode, OPEN), slide, force)
-
-
-def resting_forces(
-    matrix: np.ndarray, free: np.ndarray, kinds: np.ndarray, friction: np.ndarray, slide: np.ndarray
-) -> np.ndarray:
-    """(n, 3) forces, N; kinds as in `solve`, slide (n, 2) of those DIRECTED. Raises NoSolution."""
-    n = len(free)
-    if not (kinds == CONE).any():
-        sliding = np.where(kinds == DIRECTED, friction, 0.0)
-        reduced = (
-            matrix[::3, ::3] - matrix[::3, 1::3] * (sliding * slide[:, 0]) - matrix[::3, 2::3] * (sliding * slide[:, 1])
-        )
-        if sliding.any():
-            normal, status = lcp(reduced, free[:, 0], "lemke")
-        else:
-            status, normal = boxed(np.ascontiguousarray(reduced), free[:, 0].copy(), np.zeros(n), np.full(n, np.inf))
-        if status == OK:
-            return np.column_stack([normal, -(sliding * normal)[:, None] * slide])
-    force, change = solve(matrix, free, kinds, friction, slide, np.zeros(n))
-    if not change <= ACCEPTED:
-        raise NoSolution(
-            f"the forces of {n} resting contacts were not found (last change {change:.3g}); with much friction there may be "
-            "none (Painlevé): give less friction, or use method='time_stepping'"
-        )
-    return force

@@ -28,9 +28,10 @@ from ..core.math3 import dot, load3, matvec_t, sub
 from ..core.simd import load
 from ..core.status import ENDS_RUN, NON_FINITE
 from ..core.tables import address_table, allocate, table_at
+from ..dynamics.commands import PLACES, call_commands
 from ..dynamics.kinematics import load9
-from ..dynamics.mechanism import Mechanism
-from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE, System
+from ..dynamics.mechanism import USER_FUNCTION, Mechanism
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .features import (
     OPEN,
     OPTIONS,
@@ -71,6 +72,8 @@ def event_function(t, y, values, tables):
     """values[0] changes sign from + to − at an event; `options.cause` says of what kind. Returns a status."""
     touching = tables.touching
     options = touching.options[0]
+    if tables.system.commands.shape[0] > 0 and call_commands(PLACES, t, y, y, tables.system) != 0:
+        return USER_FUNCTION
     if options.touches > 0:
         status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, touching.spare)
         if status == 0:
@@ -148,9 +151,19 @@ def least_separation(tables):
     for c in range(tables.collision.counts[CONTACTS]):
         contact = contacts[c]
         value = contact.separation + options.tiny_gap + options.slack
-        if value < least and not is_known(contact, tables):
+        if value < least and not is_known(contact, tables) and can_move(contact, tables.system):
             least = value
     return least
+
+
+@inlined
+def can_move(contact, system):
+    """Whether a contact can move one of its bodies: not those between what moves by command and obstacles."""
+    if system.commands.shape[0] == 0:
+        return True
+    rigid, bodies = system.settings[0].rigid, system.bodies
+    a, b = contact.a, contact.b
+    return (a < rigid and bodies[a].inverse_mass > 0.0) or (b < rigid and bodies[b].inverse_mass > 0.0)
 
 
 @inlined
@@ -235,25 +248,36 @@ class ContactSystem:
 
     def _workspace(self, touches: int) -> Touching:
         """Tables for so many touches."""
-        sizes = {"n": touches, "m": len(self.mechanism.system.bodies), "sides": 0, "state": self._size}
+        system = self.mechanism.system
+        sizes = {
+            "n": touches,
+            "m": len(system.bodies),
+            "sides": 0,
+            "state": self._size,
+            "unknowns": len(system.multipliers),
+        }
         return allocate(Touching, sizes, options=self.options)
 
     @property
-    def _all_tables(self) -> ImpactTables:
+    def all_tables(self) -> ImpactTables:
+        """Those of mechanism, contacts and collision detection."""
         return ImpactTables(self.mechanism.system, self.tables, self.detector.collision)
 
     def update_addresses(self) -> None:
         """Write the addresses of all tables to `data`, after any of them moved."""
         self.options.detector_data = self.detector.data
-        self._addresses = address_table(self._all_tables)
+        self._addresses = address_table(self.all_tables)
         self._data[:] = self._addresses
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
         """Replace the touches; the first `active` bear force. sides: (m, 4), see `features`."""
-        self.tables = self._workspace(len(touches))._replace(sides=np.ascontiguousarray(sides, float).reshape(-1))
+        flat = np.ascontiguousarray(sides, float).reshape(-1)
+        if len(touches) != len(self.tables.touches) or len(flat) != len(self.tables.sides):
+            self.tables = self._workspace(len(touches))._replace(sides=flat)
+            self.update_addresses()
+        self.tables.sides[:] = flat
         self.tables.touches[:] = touches
         self.options.touches, self.options.active = len(touches), active
-        self.update_addresses()
 
     def make_room(self) -> None:
         """Grow the tables of collision detection after NEED_ROOM."""
@@ -269,7 +293,7 @@ class ContactSystem:
         return collision.contacts[: int(collision.counts[CONTACTS])]
 
     def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
-        return int(contact_system_task(task, t, view(y, n), view(dydt, m), self._all_tables))
+        return int(contact_system_task(task, t, view(y, n), view(dydt, m), self.all_tables))
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Do a task on two contiguous float64 arrays; returns a status."""
@@ -286,29 +310,52 @@ class ContactSystem:
 
 
 def book_impulse(
-    y: np.ndarray, system: System, entry: int, wrench: np.ndarray, impulse: np.ndarray, mean: np.ndarray
+    y: np.ndarray, tables: ImpactTables, wrench: np.ndarray, impulse: np.ndarray, mean: np.ndarray
 ) -> None:
     """Add impulses to the momenta in y, at the velocities in the kinematics table.
 
-    entry : where the ledger of contact stands. wrench : (m, 6) N s and N m s on each body or node, joints' answer included.
-    impulse, mean : (n, 3) of each contact, and its mean velocity ½ (u + u⁺): their product is the work.
+    wrench : (m, 6) N s and N m s on each body or node, joints' answer included. impulse, mean : (n, 3) of each contact, and
+    its mean velocity ½ (u + u⁺): their product is the work.
     """
+    system = tables.system
     settings: Any = system.settings[0]
     rigid, block = int(settings.rigid), STATE_SIZE * int(settings.rigid)
     kinematics = system.kinematics[:-1]
     wrench[rigid:, 3:] = 0.0  # nodes do not turn
-    y[:block].reshape(-1, STATE_SIZE)[:, 7:] += wrench[:rigid]
-    momenta = y[block + 3 * settings.particles : block + 6 * settings.particles].reshape(-1, 3)
-    momenta[system.nodes.particle] += wrench[rigid:, :3]
     inverse = kinematics.inverse_inertia[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3)
     v = kinematics.v + 0.5 * system.bodies.inverse_mass[:, None] * wrench[:, :3]
     omega = kinematics.omega + 0.5 * np.einsum("ijk,ik->ij", inverse, wrench[:, 3:])
-    gained = float(np.sum(wrench[:, :3] * v) + np.sum(wrench[:, 3:] * omega))
+    gained = np.sum(wrench[:, :3] * v, axis=1) + np.sum(wrench[:, 3:] * omega, axis=1)
     work = np.sum(impulse * mean, axis=0)
-    common = y.size - len(LEDGER)
+    entry, common = int(tables.touching.options.ledger[0]), y.size - len(LEDGER)
     y[entry] += work[0]
     y[entry + 1] += work[1] + work[2]
-    y[common + CONSTRAINT_WORK] += gained - float(work.sum())
+    y[common + CONSTRAINT_WORK] += float(gained.sum()) - float(work.sum())
+    if len(system.commands):
+        _book_drives(y, tables, gained, impulse)
+        wrench = np.where(np.isin(np.arange(len(wrench)), system.commands.body)[:, None], 0.0, wrench)
+    y[:block].reshape(-1, STATE_SIZE)[:, 7:] += wrench[:rigid]
+    momenta = y[block + 3 * settings.particles : block + 6 * settings.particles].reshape(-1, 3)
+    momenta[system.nodes.particle] += wrench[rigid:, :3]
     y[common + REACTION_IMPULSE : common + REACTION_IMPULSE + 3] += wrench[:, :3].sum(axis=0)
     moment = np.cross(kinematics.x, wrench[:, :3]) + wrench[:, 3:]
     y[common + REACTION_TORQUE : common + REACTION_TORQUE + 3] += moment.sum(axis=0)
+
+
+def _book_drives(y: np.ndarray, tables: ImpactTables, gained: np.ndarray, impulse: np.ndarray) -> None:
+    """The work of the drives against impulses (n, 3) of contacts. gained: (m,) J, what these do to each body."""
+    system, touches = tables.system, tables.touching.touches
+    common = y.size - len(LEDGER)
+    first = common - int(system.settings.ledger[0])
+    answers = tables.touching.answers.reshape(impulse.size, -1)
+    for row in system.commands:
+        body, work = int(row.body), 0.0
+        if body < 0:
+            if row.row >= 0:
+                work = -float(impulse.ravel() @ answers[:, row.row]) * float(system.partial[row.row])
+        else:
+            for k in np.flatnonzero((touches.i == body) | (touches.j == body)):
+                force = touches.frame[k].reshape(3, 3).T @ impulse[k]
+                work += float(force @ touches.belt_j[k] if touches.j[k] == body else -force @ touches.belt_i[k])
+        y[common + CONSTRAINT_WORK] -= work
+        y[first + int(row.entry)] += work if body < 0 else work - float(gained[body])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,6 +233,7 @@ class Driver(Stepper):
             "t": (0.0, REAL[1]), "h": (0.0, REAL[1]), "error_last": (0.0, REAL[1]), "origin": REAL, "count": COUNT,
             "event": (-1, max(0, len(self._signs) - 1)), "started": (0, 1), "valid": (0, 1),
         }  # fmt: skip
+        self.between: Callable[[], None] | None = None  # called from time to time in a long call of `run`
         self.stepper = OdeStepper(functions, options, self._work, self._clock)
 
     def restart(self, time: float) -> None:
@@ -252,6 +254,8 @@ class Driver(Stepper):
             if status != MAX_STEPS:
                 return status
             self._pace.end()
+            if self.between is not None:
+                self.between()
 
     def fields(self) -> list[Field]:
         """The fields of a checkpoint, besides the state and its derivative."""

@@ -20,6 +20,7 @@ from .checks import finite, real_array, unit_quaternion
 SET = "set"
 FASTEST = 1e6  # m/s or rad/s: faster motions are refused
 JUMP = 300.0  # m/s or rad/s between two keyframes: from here on it is probably a jump
+SMOOTH = ("velocity", "acceleration")  # what is continuous in a motion by keyframes
 SOON = 1e-6  # s, over which the speed at the start is found
 TURN = 0.75 * np.pi  # rad between two keyframes: from here on it may be meant the other way round
 HEADER = 4  # numbers at the start of a table of keyframes: pieces, first time, last time, whether it repeats
@@ -42,11 +43,16 @@ class Keyframes:
     orientations : (n, 4) quaternions (w, x, y, z); without them (1, 0, 0, 0). From one keyframe to the next a body turns the
         shorter way.
     repeat : whether it begins anew after the last time, which must then have the pose of the first.
+    smooth : "velocity", or "acceleration": then accelerations are continuous too, from standing still to standing still, and
+        so are the forces of a drive. Such a motion may overshoot its keyframes. It takes no orientations.
 
     Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984); orientations
-    are q exp(φ/2) with cubics φ, which have one angular velocity at each keyframe. Accelerations jump at keyframes.
+    are q exp(φ/2) with cubics φ, which have one angular velocity at each keyframe. Accelerations jump at keyframes. With
+    smooth="acceleration" they are the cubic spline through the keyframes that has no velocity and no acceleration at both
+    ends, with two more knots for these conditions; with `repeat` the periodic one (C. de Boor, A Practical Guide to Splines,
+    1978).
 
-    Raises ValueError for times that do not rise, values that are not finite, and sizes that differ.
+    Raises ValueError for times that do not rise, values that are not finite, sizes that differ, and an unknown `smooth`.
 
     >>> Keyframes([0.0, 1.0], [(0, 0, 0), (0, 0, 2)]).pose(0.5)[0].tolist()
     [0.0, 0.0, 1.0]
@@ -56,6 +62,7 @@ class Keyframes:
     values: Any
     orientations: Any = None
     repeat: bool = False
+    smooth: str = "velocity"
     _table: list[np.ndarray] = field(default_factory=list, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -73,6 +80,13 @@ class Keyframes:
             raise ValueError(f"{owner}: times[{i + 1}] is {times[i + 1]:g} s, after {times[i]:g} s; times must rise")
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
+        if self.smooth not in SMOOTH:
+            raise ValueError(f"{owner}: smooth is {self.smooth!r:.80}; give 'velocity' or 'acceleration'")
+        if self.smooth == "acceleration" and self.orientations is not None:
+            raise ValueError(
+                f"{owner}: orientations are given, and smooth='acceleration' is for positions and coordinates; give a "
+                "function of time, or leave out smooth"
+            )
         if self.orientations is not None:
             if scalar:
                 raise ValueError(
@@ -123,14 +137,16 @@ class Keyframes:
         return self._table[0]
 
     def _pieces(self) -> np.ndarray:
-        t = np.asarray(self.times)
+        t, values = np.asarray(self.times), np.asarray(self.values).reshape(len(self.times), -1)
+        if self.smooth == "acceleration":
+            t, cubics = _spline(t, values, self.repeat)
+        else:
+            cubics = _cubics(t, values, self.repeat)
         header = np.array([len(t) - 1, t[0], t[-1], float(self.repeat)])
         if self.scalar:
-            return np.concatenate(
-                [header, np.column_stack([t[:-1], _cubics(t, self.values[:, None], self.repeat)]).ravel()]
-            )
+            return np.concatenate([header, np.column_stack([t[:-1], cubics]).ravel()])
         q = np.tile((1.0, 0.0, 0.0, 0.0), (len(t), 1)) if self.orientations is None else self.orientations
-        rows = np.column_stack([t[:-1], _cubics(t, self.values, self.repeat), q[:-1], _turns(t, q, self.repeat)])
+        rows = np.column_stack([t[:-1], cubics, q[:-1], _turns(t, q, self.repeat)])
         return np.concatenate([header, rows.ravel()])
 
     def pose(self, t: float) -> tuple[np.ndarray, np.ndarray]:
@@ -176,6 +192,36 @@ def _cubics(t: np.ndarray, y: np.ndarray, repeat: bool) -> np.ndarray:
     """(n − 1, 4 k) coefficients, of powers of the time since each keyframe, coordinate after coordinate."""
     slopes = _slopes(t, y, repeat)
     return _hermite(np.diff(t)[:, None], y[:-1], y[1:], slopes[:-1], slopes[1:])
+
+
+def _spline(t: np.ndarray, y: np.ndarray, repeat: bool) -> tuple[np.ndarray, np.ndarray]:
+    """(knots, (knots − 1, 4 k) coefficients) of the cubic spline through the keyframes with continuous second derivatives:
+    periodic, or with first and second derivatives of zero at both ends, for which the first and the last piece have one more
+    knot each (both are in the same piece if there is only one)."""
+    knots = t
+    if not repeat and len(t) == 2:
+        knots = np.linspace(t[0], t[1], 4)
+    elif not repeat:
+        knots = np.concatenate([t[:1], [0.5 * (t[0] + t[1])], t[1:-1], [0.5 * (t[-2] + t[-1])], t[-1:]])
+    n, h = len(knots), np.diff(knots)
+    start, end = (
+        np.zeros((n - 1, 2 * n)),
+        np.zeros((n - 1, 2 * n)),
+    )  # second derivatives of pieces, of values and slopes
+    for i in range(n - 1):
+        start[i, [i, i + 1]], start[i, [n + i, n + i + 1]] = (
+            (-6.0 / h[i] ** 2, 6.0 / h[i] ** 2),
+            (-4.0 / h[i], -2.0 / h[i]),
+        )
+        end[i, [i, i + 1]], end[i, [n + i, n + i + 1]] = (6.0 / h[i] ** 2, -6.0 / h[i] ** 2), (2.0 / h[i], 4.0 / h[i])
+    given, one = np.flatnonzero(np.isin(knots, t)), np.eye(2 * n)
+    ends = [one[n] - one[-1], start[0] - end[-1]] if repeat else [one[n], one[-1], start[0], end[-1]]
+    conditions = np.vstack([one[given], end[:-1] - start[1:], *ends])
+    right = np.zeros((2 * n, y.shape[1]))
+    right[: len(given)] = y
+    found = np.linalg.solve(conditions, right)
+    values, slopes = found[:n], found[n:]
+    return knots, _hermite(h[:, None], values[:-1], values[1:], slopes[:-1], slopes[1:])
 
 
 def _hermite(h: np.ndarray, y0: np.ndarray, y1: np.ndarray, s0: np.ndarray, s1: np.ndarray) -> np.ndarray:

@@ -43,6 +43,7 @@ class Motions:
     time: Any
     settings: dict[str, Any]
     _changed_by_hand: Callable[[str], None]
+    changed: Callable[[], None]
 
     def set_motion(
         self, name: str, *, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
@@ -68,11 +69,7 @@ class Motions:
         if row.kind != COMMAND_SET:
             what = "keyframes" if row.kind == COMMAND_KEYFRAMES else "a function of time"
             raise ValueError(f"{own} is {what}; only a motion 'set' can be set between steps")
-        if self._driver.bodies is None:
-            raise ValueError(
-                f"{own}: its velocity jumps where it is set, and method {self.settings['method']!r} takes smooth motions "
-                "only; give a function of time or Keyframes, or use method='time_stepping'"
-            )
+        self._require_jumps(own, row)
         given = {"position": position, "orientation": orientation, "velocity": velocity,
                  "angular_velocity": angular_velocity, "value": value, "speed": speed}  # fmt: skip
         asked = {key for key, each in given.items() if each is not None}
@@ -84,10 +81,32 @@ class Motions:
                 + ("position and orientation, in `over` s, or velocity and angular_velocity" if row.body >= 0
                    else "value, in `over` s, or speed")
             )  # fmt: skip
+        if to and self._driver.bodies is None:
+            raise ValueError(
+                f"{own} is given a {min(to)} to reach, where its velocity jumps once more; by events give velocity and "
+                "angular_velocity, or use method='time_stepping'"
+            )
         new = self._moved(own, row, given, over)
         row.from_x, row.from_q, row.begin = self._now(row)[0], self._now(row)[1], float(self.time)
         row.set_v, row.set_omega, row.end = new
         self._changed_by_hand(own)
+        if self._driver.bodies is None:
+            self.changed()
+
+    def _require_jumps(self, own: str, row: Any) -> None:
+        """Raises ValueError where the velocity of a motion may not jump. Time steps take all jumps; by events contacts do."""
+        scene, name = self.model.scene, name_of_command(self.model, row)
+        if self._driver.bodies is not None or (
+            scene.touching()
+            and row.body >= 0
+            and not any(name in (joint.a.name, joint.b.name) for joint in scene.joints.values())
+        ):
+            return
+        raise ValueError(
+            f"{own}: its velocity jumps where it is set, and method {self.settings['method']!r} takes smooth motions "
+            "only, but for what touches a body without joints; give a function of time or Keyframes, or use "
+            "method='time_stepping'"
+        )
 
     def _now(self, row: Any) -> tuple[np.ndarray, np.ndarray]:
         """Where a set motion is: position or (value, 0, 0), and quaternion."""
@@ -159,10 +178,4 @@ def require_runnable(model: Model, method: str, coordinates: str, steps_contact:
         raise ValueError(
             f"{moved!r} moves by command, and method {method!r} moves particles only beside bodies that have a mass; use an "
             "integration method, such as 'rk4', or an obstacle that does not move"
-        )
-    belt = next((body.name for body in scene.bodies.values() if body.motion is not None and body.material), None)
-    if belt is not None and not steps_contact and scene.touching():
-        raise ValueError(
-            f"method {method!r} cannot run {belt!r}, which collides and moves by command; use method='time_stepping', or "
-            "give it material=None, so that nothing touches it"
         )

@@ -25,7 +25,7 @@ MODULES = (
     "collide.detect", "collide.narrow_phase", "deformable.contact", "linalg.krylov", "integrate.driver",
     "symbolic.generalized", "symbolic.constrained", "ensemble.batch_kernel", "core.thread_pool", "collide.particles",
     "collide.query", "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.equilibrate",
-    "pairwise.forces", "dynamics.joint_space.queries", "dynamics.forces", "impact.resting_contact", "view.canvas",
+    "pairwise.forces", "dynamics.joint_space.queries", "dynamics.forces", "impact.contact_law", "view.canvas",
     "view.drawing",
 )  # fmt: skip
 """The modules of the package with entry points, those that take longest to compile first."""

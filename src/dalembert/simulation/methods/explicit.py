@@ -12,9 +12,9 @@ from ...collide.detect import collision_of
 from ...core.jit import CFunction
 from ...dynamics.joint_space.mechanism import JointDriver, JointMechanism
 from ...dynamics.mechanism import Mechanism
+from ...impact.contact_law import KERNELS as SWEEPS
 from ...impact.driver import EventDriver
 from ...impact.impact import LAWS, EventSettings
-from ...impact.resting_contact import KERNELS as SWEEPS
 from ...impact.system import CONTACT_SYSTEM_ENTRY as EVENTS
 from ...impact.system import ContactSystem
 from ...integrate import state as integration
