@@ -13,7 +13,6 @@ from ..core.jit import inlined, njit
 from .tables import (
     AWAKE,
     CONTACTS,
-    FIRST_PAIR,
     FREE,
     ISLANDS,
     LANE_COUNTS,
@@ -68,7 +67,7 @@ def join_bodies(bodies, collision):
         manifold = manifolds[k]
         if manifold.points <= 0:
             continue
-        pair = pairs[counts[FIRST_PAIR] + k]
+        pair = pairs[k]
         a, b = colliders[pair.a].body, colliders[pair.b].body
         busy = 0
         if a < bodies:
@@ -127,7 +126,7 @@ def number_islands(bodies, collision):
         manifold = manifolds[k]
         if manifold.points <= 0:
             continue
-        pair = pairs[counts[FIRST_PAIR] + k]
+        pair = pairs[k]
         a = colliders[pair.a].body
         manifold.island = numbers[a if a < bodies else colliders[pair.b].body]
         island = islands[manifold.island]
@@ -235,11 +234,15 @@ def wake_touched(bodies, collision):
     """Wake all bodies that fell asleep together with one that an awake body touches; returns whether there were any."""
     counts, asleep, colliders = collision.counts, collision.asleep, collision.colliders
     manifolds, pairs = collision.manifolds, collision.pairs
-    woken = False
+    woken, sleepers = False, False
+    for body in range(bodies):
+        sleepers |= asleep[body] > AWAKE
+    if not sleepers:
+        return False
     for k in range(counts[PAIRS]):
         if manifolds[k].points <= 0:
             continue
-        pair = pairs[counts[FIRST_PAIR] + k]
+        pair = pairs[k]
         a, b = colliders[pair.a].body, colliders[pair.b].body
         sleeper = max(asleep[a], asleep[b])  # one of the two is awake, or there would be no points
         if sleeper > AWAKE:
