@@ -7,12 +7,15 @@ import math
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, load3, matmul, matvec, matvec_t, norm, scale, store3, sub, to_matrix
-from ..core.simd import load
+from ..core.simd import load, store
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, HULL, MESH
 from ..scene.shapes.dispatch import shape_extent
 from .tables import (
     AWAKE,
+    ENTRY,
+    ENTRY_COLLIDER,
+    ENTRY_LEFT,
     FAR_AWAY,
     LEFT,
     MET,
@@ -115,7 +118,7 @@ def add_scaled3(array, s, v):
 # does not change, and while no fat box changes, neither do the pairs. The planes and facets near a collider are those near
 # its fat box. A half-space has no box, and the box of a mesh does not tell how it turns: they leave theirs when they move.
 
-FAT = 0.05  # of the radius of a collider
+FAT = 0.03  # of the radius of a collider
 
 
 @njit
@@ -507,16 +510,22 @@ def fill_strips(collision):
             strips[changed + s] |= fat.left
     for s in range(count):
         strips[s + 1] += strips[s]
-    if strips[count] > entries.shape[0]:
+    if ENTRY * strips[count] > entries.shape[0]:
         collision.counts[NEED_STRIPS] = strips[count]
         return -1
     for s in range(count):
         strips[cursor + s] = strips[s]
+    axes = (collision.counts[SWEEP_AXIS], axis, 3 - collision.counts[SWEEP_AXIS] - axis)
     for i in range(n):
         fat = fat_boxes[order[i]]
         first = strip_number(fat.lower[axis], low, width, count)
         for s in range(first, strip_number(fat.upper[axis], low, width, count) + 1):
-            entries[strips[cursor + s]] = order[i]
+            at = ENTRY * strips[cursor + s]
+            for k in range(3):
+                store(entries, at + 2 * k, fat.lower[axes[k]])
+                store(entries, at + 2 * k + 1, fat.upper[axes[k]])
+            store(entries, at + ENTRY_LEFT, float(fat.left))
+            store(entries, at + ENTRY_COLLIDER, float(order[i]))
             strips[cursor + s] += 1
     return count
 
@@ -525,28 +534,27 @@ def fill_strips(collision):
 def sweep(strip, count, found, bodies, collision):
     """Add the new pairs of one strip; returns how many pairs there are so far, with or without room."""
     fat_boxes, entries = collision.fat_boxes, collision.entries
-    axis, across = collision.counts[SWEEP_AXIS], collision.counts[STRIP_AXIS]
-    third = 3 - axis - across
     low, width = collision.scratch[0], collision.scratch[1]
-    begin, end = collision.strips[strip], collision.strips[strip + 1]
-    for p in range(begin, end):
-        i = entries[p]
-        one = fat_boxes[i]
-        upper = one.upper[axis]
-        for q in range(p + 1, end):
-            j = entries[q]
-            other = fat_boxes[j]
-            if other.lower[axis] > upper:
+    end = ENTRY * collision.strips[strip + 1]
+    for p in range(ENTRY * collision.strips[strip], end, ENTRY):
+        upper, left = load(entries, p + 1), load(entries, p + ENTRY_LEFT)
+        lower_1, upper_1 = load(entries, p + 2), load(entries, p + 3)
+        lower_2, upper_2 = load(entries, p + 4), load(entries, p + 5)
+        for q in range(p + ENTRY, end, ENTRY):
+            if load(entries, q) > upper:
                 break
+            if left + load(entries, q + ENTRY_LEFT) == 0.0:
+                continue
             if (
-                one.lower[third] > other.upper[third]
-                or other.lower[third] > one.upper[third]
-                or one.lower[across] > other.upper[across]
-                or other.lower[across] > one.upper[across]
+                lower_2 > load(entries, q + 5)
+                or load(entries, q + 4) > upper_2
+                or lower_1 > load(entries, q + 3)
+                or load(entries, q + 2) > upper_1
             ):
                 continue
-            if (one.left == 0 and other.left == 0) or met_before(one, other):
+            i, j = int(load(entries, p + ENTRY_COLLIDER)), int(load(entries, q + ENTRY_COLLIDER))
+            if met_before(fat_boxes[i], fat_boxes[j]):
                 continue
-            if strip_number(max(one.lower[across], other.lower[across]), low, width, count) == strip:
+            if strip_number(max(lower_1, load(entries, q + 2)), low, width, count) == strip:
                 found = add_pair(i, j, 0, found, bodies, collision)
     return found

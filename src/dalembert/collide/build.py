@@ -20,6 +20,7 @@ from .tables import (
     COLLIDER,
     COUNTS,
     EDGE,
+    ENTRY,
     FACE,
     FAR_AWAY,
     FAT_BOX,
@@ -163,7 +164,7 @@ def with_room(collision: Collision, pairs: int, contacts: int, entries: int) -> 
         collision.pairs[:used], collision.manifolds[:used] = before[0][:used], before[1][:used]
     if contacts > len(collision.contacts):
         collision = grow(collision, contacts=contacts)
-    if entries > len(collision.entries):
+    if ENTRY * entries > len(collision.entries):
         collision = grow(collision, entries=entries)
     collision.counts[ORDERED] = 0
     return collision

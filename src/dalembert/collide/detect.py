@@ -56,6 +56,7 @@ from .tables import (
     SKIPPED,
     STRIP_AXIS,
     SWEEP_AXIS,
+    TOUCH,
     Collision,
     find_key,
     warm_start_impulse,
@@ -107,9 +108,9 @@ def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
 
 @functools.cache
 def _of_manifolds() -> dict[str, tuple[float, float]]:
-    """Islands, colours and contacts of manifolds are found anew."""
+    """The index of the contacts of a manifold is found anew."""
     found = columns(MANIFOLD, {"points": (SKIPPED, POINTS), "feature": (-LARGE, LARGE)})
-    return {name: bounds for name, bounds in found.items() if name not in ("island", "colour", "first")}
+    return {name: bounds for name, bounds in found.items() if name != "first"}
 
 
 @functools.cache
@@ -170,20 +171,20 @@ def detect(y, bodies, margin, collision):
         if order_contacts(counts[MOVED], collision) != 0:
             return NEED_ROOM
         counts[ORDERED] = 1
-    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, pairs, CHUNK)
+    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, counts[TOUCH], CHUNK)
     return 0
 
 
 @njit
 def do_job(kind, begin, end, data, collision):
-    """Do one job for pairs begin … end: the narrow phase of all (MEET) or of those that have slept (MEET_WOKEN), or their
-    contacts (WRITE). data : the address of the collision tables. Returns 1 where a manifold has another number of points
-    than before, else 0."""
+    """Do one job for pairs begin … end: the narrow phase of all (MEET) or of those that have slept (MEET_WOKEN); or for those
+    that touch, their contacts (WRITE). data : the address of the collision tables. Returns 1 where a manifold has another
+    number of points than before, else 0."""
     manifolds, changed = collision.manifolds, 0.0
     for k in range(begin, end):
         if kind == WRITE:
-            if manifolds[k].points > 0:
-                write_contacts(collision.pairs[k], k, manifolds[k], collision)
+            number = collision.touching[k].pair
+            write_contacts(collision.pairs[number], number, manifolds[number], collision)
         elif kind == MEET or manifolds[k].points == SKIPPED:
             before = manifolds[k].points
             meet(collision.pairs[k], k, manifolds[k], data, collision)
@@ -210,7 +211,7 @@ def meet(pair, number, found, data, collision):
     first, second = collision.places[pair.a], collision.places[pair.b]
     reach, moved = first.reach + second.reach, first.moved + second.moved
     pair.drift += moved
-    if found.points != SKIPPED and pair.drift <= collision.still[0] * min(one.radius, two.radius) and reach == pair.reach:
+    if reach == pair.reach and found.points != SKIPPED and pair.drift <= collision.still[0] * min(one.radius, two.radius):
         if moved > 0.0 and found.points > 0:
             move_manifold(first, second, found)
         return

@@ -32,8 +32,9 @@ COLLIDER = np.dtype(
 # narrow phase: a bound of the displacement of its points, the displacement of its origin, and the rotation vector to first
 # order. `known`: whether there was a pose before; `nap`: the number of the nap in which it was placed.
 PLACE = np.dtype(
-    [("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("lower", "f8", 3), ("upper", "f8", 3), ("moves", "f8"),
-     ("reach", "f8"), ("moved", "f8"), ("shift", "f8", 3), ("turn", "f8", 3), ("known", "i8"), ("nap", "i8")],
+    [("lower", "f8", 3), ("upper", "f8", 3), ("reach", "f8"), ("moved", "f8"),
+     ("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("moves", "f8"),
+     ("shift", "f8", 3), ("turn", "f8", 3), ("known", "i8"), ("nap", "i8")],
     align=True,
 )  # fmt: skip
 # The fat box of a collider: it holds the box above, and stays where it is while it does. `before`: the fat box when pairs
@@ -70,9 +71,13 @@ POINTS = 4  # most points of a manifold
 # `islands`).
 MANIFOLD = np.dtype(
     [("points", "i8"), ("normal", "f8", 3), ("feature", "i8", POINTS), ("position", "f8", 3 * POINTS),
-     ("separation", "f8", POINTS), ("island", "i8"), ("colour", "i8"), ("first", "i8")],
+     ("separation", "f8", POINTS), ("first", "i8")],
     align=True,
 )  # fmt: skip
+# A pair that touches, with its bodies, the number of its points, and what `islands` gives it.
+TOUCHING = np.dtype(
+    [("pair", "i4"), ("a", "i4"), ("b", "i4"), ("points", "i4"), ("colour", "i4"), ("island", "i4")], align=True
+)
 SKIPPED = -1  # `points` of a pair that sleeps
 
 # The witness: what separated two colliders last time, tried first the next.
@@ -114,9 +119,12 @@ ISLAND = np.dtype(
 # Entries of `counts`: the numbers of pairs, contacts and islands; the room needed, where there was not enough; the axes of
 # the sweep and its strips; the number of bodies that contacts can move, those after them being kinematic; how many fat boxes
 # have changed since pairs were found; whether the narrow phase has taken the motion in `places` into account; whether
-# `contacts` are in the order of the manifolds.
+# `contacts` are in the order of the manifolds; how many pairs touch.
 PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(8)
-MOVED, LEFT, MET, ORDERED, COUNTS = range(8, 13)
+MOVED, LEFT, MET, ORDERED, TOUCH, COUNTS = range(8, 14)
+# Numbers of an entry of a strip: lower and upper end of a fat box along the axis of the sweep, across the strips, and along
+# the third axis; whether it has changed; the collider.
+ENTRY, ENTRY_LEFT, ENTRY_COLLIDER = 8, 6, 7
 FAR_AWAY = 1e300  # m: where empty boxes begin
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
@@ -196,8 +204,9 @@ class Collision(NamedTuple):
         doc="first entry of each strip, and one more; then scratch, and whether something in each has a new fat box",
     )  # fmt: skip
     entries: Any = column(
-        "entries", np.int64, writer="collide.broad_phase", doc="colliders of each strip, in the order of the sweep"
-    )
+        "ENTRY * entries", unit="m, 1", writer="collide.broad_phase",
+        doc="colliders of each strip, in the order of the sweep: see ENTRY",
+    )  # fmt: skip
     still: Any = column(
         "1", unit="1", writer="contact.time_stepping",
         doc="a manifold is kept while the motion since is below so much of the radius of the smaller collider",
@@ -212,6 +221,9 @@ class Collision(NamedTuple):
         unit="normal 1, position m, separation m",
         writer="collide.detect",
         doc="one a pair, which stays while neither of the two moves",
+    )
+    touching: Any = column(
+        "pairs", TOUCHING, used="counts[TOUCH]", writer="collide.islands", doc="the pairs that touch, in their order"
     )
     contacts: Any = column(
         "contacts", CONTACT, used="counts[CONTACTS]", writer="collide.detect", doc="points of contact",

@@ -90,7 +90,8 @@ def principal_axes(i, y, bodies):
 
 @njit
 def place_at(number, t, y, system, collision):
-    """Write the pose of a collider after free motion over t (s) into `places`. Returns (x, v, ω) of its body there."""
+    """Write the pose of a collider after free motion over t (s) into `places`, which the next detection takes for unknown.
+    Returns (x, v, ω) of its body there."""
     collider, place, bodies = collision.colliders[number], collision.places[number], system.bodies
     i = collider.body
     if i >= bodies.shape[0]:
@@ -111,6 +112,7 @@ def place_at(number, t, y, system, collision):
     store3(place.x, add(x, matvec(turn, load3(collider.position))))
     for k in range(9):
         place.rotation[k] = rotation[k]
+    place.known = 0
     return x, v, omega
 
 
