@@ -185,8 +185,8 @@ def best_face(axis, gap, faces, slack, scratch):
 
 @njit
 def is_inside(faces, axis, gap, scratch):
-    """Whether the corner of the other box nearest to a face, `gap` (m) from it, lies so far inside its sides that no other axis
-    has a larger gap: see `polyhedron.is_still_nearest`."""
+    """Whether the corner of the other box nearest to a face, `gap` (m) from it, lies so far inside its sides that no other
+    axis has a larger gap: see `polyhedron.is_still_nearest`."""
     k = axis - faces.first
     side = math.copysign(1.0, load(scratch, faces.shift + k))
     inside, least = math.inf, math.inf

@@ -499,7 +499,8 @@ def fill_strips(collision):
     width = max(STRIP_SIZES * size, (high - low) / n, 1e-300)
     count = min(int((high - low) / width) + 1, n)
     collision.scratch[0], collision.scratch[1] = low, width
-    cursor, changed = count + 1, 2 * count + 2  # where the next entry of each strip goes; whether a box in it has changed
+    # Where the next entry of each strip goes, and whether a box in it has changed
+    cursor, changed = count + 1, 2 * count + 2
     for s in range(count + 1):
         strips[s] = strips[changed + s] = 0
     for i in range(n):

@@ -211,7 +211,8 @@ def meet(pair, number, found, data, collision):
     first, second = collision.places[pair.a], collision.places[pair.b]
     reach, moved = first.reach + second.reach, first.moved + second.moved
     pair.drift += moved
-    if reach == pair.reach and found.points != SKIPPED and pair.drift <= collision.still[0] * min(one.radius, two.radius):
+    still = collision.still[0] * min(one.radius, two.radius)
+    if reach == pair.reach and pair.drift <= still and found.points != SKIPPED:
         if moved > 0.0 and found.points > 0:
             move_manifold(first, second, found)
         return
