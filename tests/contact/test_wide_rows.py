@@ -77,7 +77,7 @@ def test_impacts_in_groups_are_those_of_contact_by_contact(monkeypatch):
     """Up to the first step in which rounding decides who bounces first."""
     wide, single = (run_of(heap(restitution=0.5), monkeypatch, which, iterations=200) for which in (True, False))
     bounced = 0
-    for _ in range(60):
+    for _ in range(56):
         for run in (wide, single):
             run.advance(DT)
         impacts = wide._driver._tables.impacts
