@@ -221,23 +221,39 @@ def asked_at(tree, i, following, collision):
 @njit
 def ask(tree, i, at, asked, collision):
     """Write the fat box of collider i, boxed in the frame of a mesh and grown by the reach of that, to asked[at : at + 6]."""
-    mesh, fat = collision.places[tree.collider], collision.fat_boxes[i]
-    if not boxes_meet(fat, collision.fat_boxes[tree.collider]):
-        for c in range(3):
-            asked[at + c], asked[at + 3 + c] = FAR_AWAY, -FAR_AWAY
-        return
-    lower, upper = load3(fat.lower), load3(fat.upper)
+    fat = collision.fat_boxes[i]
+    low, high = (FAR_AWAY, FAR_AWAY, FAR_AWAY), (-FAR_AWAY, -FAR_AWAY, -FAR_AWAY)
+    if boxes_meet(fat, collision.fat_boxes[tree.collider]):
+        low, high = box_in_mesh(load3(fat.lower), load3(fat.upper), collision.places[tree.collider])
+    for c in range(3):
+        asked[at + c], asked[at + 3 + c] = low[c], high[c]
+
+
+@njit
+def box_in_mesh(lower, upper, mesh):
+    """(lower, upper) of a box (world), boxed in the frame of a mesh and grown by the reach of that."""
     turn = nine(mesh.rotation)
     middle = matvec_t(
         turn, sub(scale(0.5, (lower[0] + upper[0], lower[1] + upper[1], lower[2] + upper[2])), load3(mesh.x))
     )
     half = scale(0.5, sub(upper, lower))
-    reach = matvec_t(
+    x, y, z = matvec_t(
         (abs(turn[0]), abs(turn[1]), abs(turn[2]), abs(turn[3]), abs(turn[4]), abs(turn[5]), abs(turn[6]), abs(turn[7]),
          abs(turn[8])), half,
     )  # fmt: skip
+    reach = (x + mesh.reach, y + mesh.reach, z + mesh.reach)
+    return sub(middle, reach), add(middle, reach)
+
+
+@njit
+def meets_facet(place, mesh, facet, collision):
+    """Whether the box of a collider meets that of a facet of a mesh."""
+    node = collision.nodes[collision.leaves[facet]]
+    low, high = box_in_mesh(load3(place.lower), load3(place.upper), mesh)
+    apart = False
     for c in range(3):
-        asked[at + c], asked[at + 3 + c] = middle[c] - reach[c] - mesh.reach, middle[c] + reach[c] + mesh.reach
+        apart |= node.lower[c] > high[c] or node.upper[c] < low[c]
+    return not apart
 
 
 @inlined

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..core.c_function import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
 from ..core.checkpoint_fields import LARGE, CheckpointError, Field, columns
-from ..core.jit import DISABLED, CFunction, njit
+from ..core.jit import DISABLED, CFunction, inlined, njit
 from ..core.math3 import add, cross, dot, load3, perpendicular, store3, sub
 from ..core.tables import address_table, table_at
 from ..core.thread_pool import COLLIDE_JOBS, COLLISION_SLOT, FUNCTIONS, ThreadPool, run_parallel
@@ -27,7 +27,7 @@ from ..scene.body import Body
 from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
 from ..scene.shapes.base import BOX, HALF_SPACE, MESH
-from .broad_phase import boxes_meet, find_pairs, place_colliders
+from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders
 from .build import Solid, kinds_in, make_collision, with_room
 from .islands import order_contacts, wake_touched
 from .narrow_phase import Narrow, family_of
@@ -217,13 +217,21 @@ def meet(pair, number, found, data, collision):
             move_manifold(first, second, found)
         return
     pair.drift, pair.reach = 0.0, reach
-    if two.kind < HALF_SPACE and not boxes_meet(first, second):
-        found.points = 0
-    else:
+    if may_touch(pair, two.kind, first, second, collision):
         find_manifold(family_of(one.kind, two.kind), number, reach, found, data, collision)
+    else:
+        found.points = 0
     pair.points = max(found.points, 0)
     if found.points <= 0:
         pair.stored = 0
+
+
+@inlined
+def may_touch(pair, kind, first, second, collision):
+    """Whether the boxes of a pair overlap, whose fat boxes do; kind : of the second collider."""
+    if kind == MESH:
+        return meets_facet(first, second, pair.facet, collision)
+    return kind == HALF_SPACE or boxes_meet(first, second)
 
 
 @njit
