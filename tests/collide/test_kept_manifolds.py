@@ -82,7 +82,10 @@ def test_a_kept_manifold_is_the_one_that_the_whole_detection_finds(shape, ground
         for separation, position in zip(near[0], near[1], strict=True):
             away = np.abs(all_of_it[1] - position).max(axis=1)
             assert away.min() < 4.0 * bound or separation > MARGIN - 4.0 * bound or isinstance(shape, dal.Cylinder)
-    assert 20 < reused < 60  # and found anew in between
+    if isinstance(shape, dal.Box | dal.ConvexHull):
+        assert 20 < reused < 60  # and found anew in between
+    else:
+        assert reused == 0  # the contact rolls over the shape
 
 
 def test_boxes_on_each_other_keep_their_manifolds_and_the_islands():

@@ -26,7 +26,7 @@ from ..model.tables import STATE_SIZE
 from ..scene.body import Body
 from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
-from ..scene.shapes.base import BOX, HALF_SPACE, MESH
+from ..scene.shapes.base import BOX, HALF_SPACE, HULL, MESH
 from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders
 from .build import Solid, kinds_in, make_collision, with_room
 from .islands import order_contacts, wake_touched
@@ -195,7 +195,8 @@ def do_job(kind, begin, end, data, collision):
 
 # In time steps a manifold is kept while the two colliders have moved by no more than `STILL` of the smaller one since it was
 # found: the narrow phase itself decides with that tolerance which features touch. Its separations and positions are updated
-# to first order in the motion.
+# to first order in the motion. The contact of a round shape rolls over it, and does not move with any of its points; a force
+# that lags behind would drive it on. So manifolds of round shapes are kept only while nothing moves at all.
 
 STILL = 1e-6  # of the radius of the smaller collider
 
@@ -211,7 +212,7 @@ def meet(pair, number, found, data, collision):
     first, second = collision.places[pair.a], collision.places[pair.b]
     reach, moved = first.reach + second.reach, first.moved + second.moved
     pair.drift += moved
-    still = collision.still[0] * min(one.radius, two.radius)
+    still = collision.still[0] * min(one.radius, two.radius) if has_faces(one.kind) and has_faces(two.kind) else 0.0
     if reach == pair.reach and pair.drift <= still and found.points != SKIPPED:
         if moved > 0.0 and found.points > 0:
             move_manifold(first, second, found)
@@ -224,6 +225,12 @@ def meet(pair, number, found, data, collision):
     pair.points = max(found.points, 0)
     if found.points <= 0:
         pair.stored = 0
+
+
+@inlined
+def has_faces(kind):
+    """Whether a collider of this kind touches by corners, edges and faces alone."""
+    return kind in (BOX, HULL) or kind >= HALF_SPACE
 
 
 @inlined
