@@ -33,6 +33,7 @@ from .tables import EDGE_EDGE, FACE_A, FACE_B, NO_WITNESS
 
 BIAS = 1e-6  # of the smallest half side: a later axis must have a gap larger by this to be taken before an earlier one
 STAY = 1e-5  # of the same: and by this, to be taken before the face that touched last time
+INSIDE, DEEP = 1e-3, 100.0  # of the smallest half side, and depths: see `polyhedron.is_still_nearest`
 PARALLEL = 1e-12  # squared sine of the angle of two edges below which the faces beside them tell as much
 
 
@@ -86,11 +87,12 @@ def box_box(pair, margin, collision):
         axis = pair.feature_a if pair.witness == FACE_A else 3 + pair.feature_b
         last, ahead = witness_gap(pair, place_a, ha, place_b, hb), STAY / BIAS * slack
     before, gap = axis, last + ahead
-    axis, gap = best_face(axis, gap, FACES_OF_A, slack, scratch)
-    if gap <= margin:
-        axis, gap = best_face(axis, gap, FACES_OF_B, slack, scratch)
-    if gap <= margin:
-        axis, gap = best_edges(axis, gap, slack, scratch)
+    if axis < 0 or not is_inside(FACES_OF_A if axis < 3 else FACES_OF_B, axis, last, scratch):
+        axis, gap = best_face(axis, gap, FACES_OF_A, slack, scratch)
+        if gap <= margin:
+            axis, gap = best_face(axis, gap, FACES_OF_B, slack, scratch)
+        if gap <= margin:
+            axis, gap = best_edges(axis, gap, slack, scratch)
     if axis == before:
         gap = last
     pair.feature_a, pair.feature_b = 0, 0
@@ -179,6 +181,25 @@ def best_face(axis, gap, faces, slack, scratch):
         if candidate > gap + slack:
             axis, gap = faces.first + k, candidate
     return axis, gap
+
+
+@njit
+def is_inside(faces, axis, gap, scratch):
+    """Whether the corner of the other box nearest to a face, `gap` (m) from it, lies so far inside its sides that no other
+    axis has a larger gap: see `polyhedron.is_still_nearest`."""
+    k = axis - faces.first
+    side = math.copysign(1.0, load(scratch, faces.shift + k))
+    inside, least = math.inf, math.inf
+    for c in range(3):
+        x = load(scratch, faces.shift + c)
+        for j in range(3):
+            along = load(scratch, POSE + faces.step * k + faces.across * j)
+            reach = load(scratch, faces.other + j)
+            x -= math.copysign(reach, side * along) * load(scratch, POSE + faces.step * c + faces.across * j)
+        if c != k:
+            inside = min(inside, load(scratch, faces.own + c) - abs(x))
+        least = min(least, min(load(scratch, faces.own + c), load(scratch, faces.other + c)))
+    return inside > max(INSIDE * least, -DEEP * gap)
 
 
 @njit

@@ -1,28 +1,33 @@
-"""The broad phase: the poses of the colliders and their bounding boxes, and the pairs whose boxes overlap.
+"""The broad phase: the poses of the colliders and their bounding boxes, and the pairs whose fat boxes overlap.
 
-In order: poses and boxes (`place_colliders`); meshes against colliders; sweep and prune (`find_pairs`, the entry).
+In order: poses and boxes (`place_colliders`); fat boxes; meshes and half-spaces; sweep and prune (`find_pairs`, the entry).
 """
 
 import math
 
 from ..core.jit import inlined, njit
-from ..core.math3 import add, load3, matmul, matvec, matvec_t, norm, scale, store3, sub, to_matrix
-from ..core.simd import load
+from ..core.math3 import add, cross, load3, matmul, matvec, matvec_t, norm, scale, store3, sub, to_matrix
+from ..core.simd import load, store
 from ..model.tables import STATE_SIZE
-from ..scene.shapes.base import HULL, MESH
+from ..scene.shapes.base import HALF_SPACE, HULL, MESH
 from ..scene.shapes.dispatch import shape_extent
 from .tables import (
-    FIRST_PAIR,
-    HASHED,
-    LIKELY,
+    AWAKE,
+    ENTRY,
+    ENTRY_COLLIDER,
+    ENTRY_LEFT,
+    FAR_AWAY,
+    LEFT,
+    MET,
     NEED_PAIRS,
     NEED_ROOM,
     NEED_STRIPS,
+    ORDERED,
     PAIRS,
     STRIP_AXIS,
     SWEEP_AXIS,
-    Search,
     add_pair,
+    move_pair,
 )
 
 
@@ -34,35 +39,105 @@ def nine(array):
 
 @njit
 def place_colliders(y, bodies, margin, collision):
-    """Fill `places` from the poses in the state vector y of so many bodies, with boxes grown by `margin` (m) or more;
-    returns the first collider whose pose is not finite, or −1."""
-    colliders = collision.colliders
-    places = collision.places
-    vertices, travel = collision.vertices, collision.travel
+    """Fill `places` from the poses in the state vector y of so many bodies, with boxes grown by `margin` (m) or more, their
+    motion since the last narrow phase, and the fat boxes of those that have left theirs; returns the first collider whose
+    pose is not finite, or −1."""
+    colliders, places, fat_boxes, asleep = collision.colliders, collision.places, collision.fat_boxes, collision.asleep
+    counts, travel, fresh = collision.counts, collision.travel, collision.counts[MET] != 0
+    counts[MET] = 0
     for i in range(colliders.shape[0]):
-        collider = colliders[i]
-        place = places[i]
+        collider, place = colliders[i], places[i]
+        if fresh:
+            place.moved = 0.0
+            for k in range(3):
+                place.shift[k] = place.turn[k] = 0.0
+        nap = asleep[collider.body]
+        if (nap > AWAKE or collider.body >= bodies) and nap == place.nap and place.reach == margin and place.known != 0:
+            continue  # what sleeps, and the world
         rotation = nine(collider.rotation)
         x, centre = load3(collider.position), (0.0, 0.0, 0.0)
+        reach = 0.0
         if collider.body < bodies:
             at = STATE_SIZE * collider.body
             turn = to_matrix((load(y, at + 3), load(y, at + 4), load(y, at + 5), load(y, at + 6)))
             centre = (load(y, at), load(y, at + 1), load(y, at + 2))
             x = add(centre, matvec(turn, x))
             rotation = matmul(turn, rotation)
+            sweep = load(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
+            reach = load(travel, 2 * collider.body) + sweep
+        note_motion(collider, place, x, rotation)
         store3(place.x, x)
         store3(place.centre, centre)
         for k in range(9):
             place.rotation[k] = rotation[k]
-        place.moves = 0.0
-        if collider.body < bodies:
-            sweep = load(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
-            place.moves = load(travel, 2 * collider.body) + sweep
-        place.reach = max(margin, place.moves)
-        bound(collider, place, x, rotation, vertices, place.reach)
+        place.moves, place.nap, place.known = reach, nap, 1
+        place.reach = max(margin, reach)
+        bound(collider, place, x, rotation, collision.vertices, place.reach)
         if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
+            place.known = 0
             return i
+        if must_widen(collider, place, fat_boxes[i]):
+            widen(collider, place, fat_boxes[i], FAT * collider.radius if collider.body < bodies else 0.0)
+            counts[LEFT] += 1
     return -1
+
+
+@njit
+def note_motion(collider, place, x, rotation):
+    """Add the motion from the pose in `place` to a new one to `moved`, `shift` and `turn` there: the displacement of the
+    origin, ½ Σ r × r' over the columns of the two rotations, and |x' − x| + ‖R' − R‖ radius, which no point exceeds."""
+    if place.known == 0:
+        place.moved = FAR_AWAY
+        return
+    d, square = sub(x, load3(place.x)), 0.0
+    for k in range(9):
+        change = rotation[k] - place.rotation[k]
+        square += change * change
+    length = norm(d)
+    if square == 0.0 and length == 0.0:
+        return
+    add_scaled3(place.shift, 1.0, d)
+    if square > 0.0:
+        before = place.rotation
+        for k in range(3):
+            r = (before[k], before[3 + k], before[6 + k])
+            add_scaled3(place.turn, 0.5, cross(r, (rotation[k], rotation[3 + k], rotation[6 + k])))
+        length += math.sqrt(square) * collider.radius
+    place.moved += length
+
+
+@inlined
+def add_scaled3(array, s, v):
+    """array += s v, of three numbers."""
+    for k in range(3):
+        array[k] += s * v[k]
+
+
+# Fat boxes ------------------------------------------------------------------------------------------------------------
+# The pairs are those whose fat boxes overlap. A fat box is larger than the box by `FAT` radii; while the box stays inside, it
+# does not change, and while no fat box changes, neither do the pairs. The planes and facets near a collider are those near
+# its fat box. A half-space has no box, and the box of a mesh does not tell how it turns: they leave theirs when they move.
+
+FAT = 0.03  # of the radius of a collider
+
+
+@njit
+def must_widen(collider, place, fat):
+    """Whether a collider has left its fat box."""
+    if collider.kind < HALF_SPACE:
+        for k in range(3):
+            if not (place.lower[k] >= fat.lower[k] and place.upper[k] <= fat.upper[k]):
+                return True
+        return False
+    return place.moved > 0.0 or place.reach != fat.reach
+
+
+@njit
+def widen(collider, place, fat, margin):
+    """The fat box of a collider where it is now, larger than its box by `margin` (m)."""
+    fat.left, fat.reach = 1, place.reach
+    for k in range(3):
+        fat.lower[k], fat.upper[k] = place.lower[k] - margin, place.upper[k] + margin
 
 
 @njit
@@ -100,79 +175,165 @@ def hull_reach(collider, row, vertices):
     return high, low
 
 
-@njit
-def plane_reach(collider, place, normal, vertices):
-    """The least of normal · x over a bounded collider (world)."""
-    local = matvec_t(nine(place.rotation), normal)
-    centre = normal[0] * place.x[0] + normal[1] * place.x[1] + normal[2] * place.x[2]
-    return centre - extent(collider, local, vertices)[1]
-
-
-# Meshes ---------------------------------------------------------------------------------------------------------------
-# Each is compared with every collider, and its facets are found in its tree of boxes.
-
-
-@njit
-def meet_meshes(found, search, collision):
-    """Add every facet of a mesh whose box meets that of a collider; returns the number of pairs found."""
-    places = collision.places
-    order = collision.order
-    trees = collision.trees
-    for m in range(trees.shape[0]):
-        mesh = places[trees[m].collider]
-        for p in range(order.shape[0]):
-            place = places[order[p]]
-            if boxes_meet(place, mesh):
-                found = meet_facets(trees[m], order[p], found, search, collision)
-    return found
+# Meshes and half-spaces -----------------------------------------------------------------------------------------------
+# Each mesh is compared with every collider that has a new fat box, and its facets are found in its tree of boxes: those
+# that meet the fat box, turned into the frame of the mesh and boxed again. This box is stored (`asked`), so that a facet is
+# new where it meets the new one and did not meet the one before.
 
 
 @inlined
 def boxes_meet(one, other):
-    """Whether the boxes of two places overlap."""
+    """Whether the boxes of two places, or two fat boxes, overlap."""
     for k in range(3):
         if one.lower[k] > other.upper[k] or other.lower[k] > one.upper[k]:
             return False
     return True
 
 
+@inlined
+def met_before(one, other):
+    """Whether two fat boxes overlapped when pairs were last found."""
+    for k in range(3):
+        if one.lower_before[k] > other.upper_before[k] or other.lower_before[k] > one.upper_before[k]:
+            return False
+    return True
+
+
 @njit
-def meet_facets(tree, i, found, search, collision):
-    """Add the facets of one mesh near collider i, whose box is turned into the frame of the mesh and boxed again."""
-    mesh, place = collision.places[tree.collider], collision.places[i]
-    nodes = collision.nodes
-    lower, upper = load3(place.lower), load3(place.upper)
+def ask_meshes(collision):
+    """Write the next boxes of all trees and colliders that have new fat boxes to `asked`."""
+    trees, order, asked, fat_boxes = collision.trees, collision.order, collision.asked, collision.fat_boxes
+    for m in range(trees.shape[0]):
+        mesh = trees[m].collider
+        for p in range(order.shape[0]):
+            i = order[p]
+            if fat_boxes[i].left != 0 or fat_boxes[mesh].left != 0:
+                ask(trees[m], i, asked_at(m, i, True, collision), asked, collision)
+
+
+@inlined
+def asked_at(tree, i, following, collision):
+    """Where the box of a collider in the frame of a mesh is in `asked`: that of the present pairs, or the `following` one."""
+    row = tree + collision.trees.shape[0] if following else tree
+    return 6 * (row * collision.colliders.shape[0] + i)
+
+
+@njit
+def ask(tree, i, at, asked, collision):
+    """Write the fat box of collider i, boxed in the frame of a mesh and grown by the reach of that, to asked[at : at + 6]."""
+    fat = collision.fat_boxes[i]
+    low, high = (FAR_AWAY, FAR_AWAY, FAR_AWAY), (-FAR_AWAY, -FAR_AWAY, -FAR_AWAY)
+    if boxes_meet(fat, collision.fat_boxes[tree.collider]):
+        low, high = box_in_mesh(load3(fat.lower), load3(fat.upper), collision.places[tree.collider])
+    for c in range(3):
+        asked[at + c], asked[at + 3 + c] = low[c], high[c]
+
+
+@njit
+def box_in_mesh(lower, upper, mesh):
+    """(lower, upper) of a box (world), boxed in the frame of a mesh and grown by the reach of that."""
     turn = nine(mesh.rotation)
     middle = matvec_t(
         turn, sub(scale(0.5, (lower[0] + upper[0], lower[1] + upper[1], lower[2] + upper[2])), load3(mesh.x))
     )
     half = scale(0.5, sub(upper, lower))
-    reach = matvec_t(
+    x, y, z = matvec_t(
         (abs(turn[0]), abs(turn[1]), abs(turn[2]), abs(turn[3]), abs(turn[4]), abs(turn[5]), abs(turn[6]), abs(turn[7]),
          abs(turn[8])), half,
     )  # fmt: skip
+    reach = (x + mesh.reach, y + mesh.reach, z + mesh.reach)
+    return sub(middle, reach), add(middle, reach)
+
+
+@njit
+def meets_facet(place, mesh, facet, collision):
+    """Whether the box of a collider meets that of a facet of a mesh."""
+    node = collision.nodes[collision.leaves[facet]]
+    low, high = box_in_mesh(load3(place.lower), load3(place.upper), mesh)
+    apart = False
+    for c in range(3):
+        apart |= node.lower[c] > high[c] or node.upper[c] < low[c]
+    return not apart
+
+
+@inlined
+def meets_node(asked, at, node):
+    """Whether the box asked[at : at + 6] overlaps that of a node."""
+    apart = False
+    for c in range(3):
+        apart |= node.lower[c] > asked[at + 3 + c] or node.upper[c] < asked[at + c]
+    return not apart
+
+
+@njit
+def meet_meshes(found, bodies, collision):
+    """Add the facets that the fat boxes which have changed meet now; returns the number of pairs."""
+    trees, order, fat_boxes = collision.trees, collision.order, collision.fat_boxes
+    for m in range(trees.shape[0]):
+        mesh = trees[m].collider
+        for p in range(order.shape[0]):
+            if fat_boxes[order[p]].left != 0 or fat_boxes[mesh].left != 0:
+                found = meet_facets(m, order[p], found, bodies, collision)
+    return found
+
+
+@njit
+def meet_facets(m, i, found, bodies, collision):
+    """Add the facets of mesh m that collider i meets now and did not meet before."""
+    tree, nodes, asked = collision.trees[m], collision.nodes, collision.asked
+    before, now = asked_at(m, i, False, collision), asked_at(m, i, True, collision)
     k = tree.first_node
     while k < tree.end_node:
         node = nodes[k]
-        apart = False
-        for c in range(3):
-            grown = reach[c] + mesh.reach
-            apart |= node.lower[c] > middle[c] + grown or node.upper[c] < middle[c] - grown
-        if apart:
+        if not meets_node(asked, now, node):
             k = node.skip
             continue
-        if node.facet >= 0:
-            found = add_pair(i, tree.collider, node.facet, found, search, collision)
+        if node.facet >= 0 and not meets_node(asked, before, node):
+            found = add_pair(i, tree.collider, node.facet, found, bodies, collision)
         k += 1
     return found
 
 
+@njit
+def is_near_plane(fat, plane):
+    """Whether a fat box reaches below the surface of a half-space, or nearly."""
+    normal, height = (plane.rotation[2], plane.rotation[5], plane.rotation[8]), -plane.reach
+    for k in range(3):
+        height += normal[k] * (0.5 * (fat.lower[k] + fat.upper[k]) - plane.x[k])
+        height -= abs(normal[k]) * 0.5 * (fat.upper[k] - fat.lower[k])
+    return height <= 0.0
+
+
+@njit
+def meet_half_spaces(found, bodies, collision):
+    """Add what is near a half-space now and was not before; returns the number of pairs."""
+    order, unbounded, near = collision.order, collision.unbounded, collision.near_planes
+    fat_boxes, places, count = collision.fat_boxes, collision.places, collision.colliders.shape[0]
+    for u in range(unbounded.shape[0]):
+        plane = unbounded[u]
+        for p in range(order.shape[0]):
+            i = order[p]
+            if fat_boxes[i].left == 0 and fat_boxes[plane].left == 0:
+                continue
+            if near[u * count + i] == 0 and is_near_plane(fat_boxes[i], places[plane]):
+                found = add_pair(i, plane, 0, found, bodies, collision)
+    return found
+
+
+@njit
+def set_near_plane(pair, near, collision):
+    """Note whether a collider and a half-space are a pair."""
+    for u in range(collision.unbounded.shape[0]):
+        if collision.unbounded[u] == pair.b:
+            collision.near_planes[u * collision.colliders.shape[0] + pair.a] = near
+
+
 # Sweep and prune in strips --------------------------------------------------------------------------------------------
-# Along the axis on which the colliders spread most, their boxes stay sorted by lower end from step to step, so that the
+# Along the axis on which the colliders spread most, their fat boxes stay sorted by lower end from step to step, so that the
 # insertion sort is nearly linear (Baraff, PhD thesis 1992, §2). A sweep over one axis compares everything in one slice of
 # the scene; so the colliders are distributed, in that order, over strips along a second axis, a few of their sizes wide, and
-# each strip is swept on its own. A pair that shares several strips is added in the one where the later of the two begins.
-# Half-spaces are unbounded: each is compared with every collider. So is each mesh, as its box may be as large as the scene.
+# each strip is swept on its own, if a fat box in it has changed. A pair that shares several strips is added in the one where
+# the later of the two begins. It is new where the fat boxes did not overlap before.
 
 STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
 STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
@@ -180,30 +341,87 @@ STAY = 1.5  # another axis is chosen only when the spread on it is so many times
 
 @njit
 def find_pairs(bodies, collision):
-    """Fill this step's half of `pairs` from `places`; returns 0 or NEED_ROOM."""
+    """Make `pairs` those whose fat boxes overlap, given those that did before; returns 0 or NEED_ROOM. Where there is no
+    room, it can be called again."""
     counts = collision.counts
-    old_first, old_count = counts[FIRST_PAIR], counts[PAIRS]
-    choose_axes(collision)
-    sort_along(counts[SWEEP_AXIS], collision.order, collision.places)
+    if counts[LEFT] == 0:
+        return 0
     strips = 0
     if collision.order.shape[0] > 0:
+        choose_axes(collision)
+        sort_along(counts[SWEEP_AXIS], collision.order, collision.fat_boxes)
         strips = fill_strips(collision)
         if strips < 0:
             return NEED_ROOM
-    counts[LIKELY], counts[HASHED] = old_first, 0
-    half = collision.pairs.shape[0] // 2
-    first = half if old_first == 0 else 0
-    search = Search(bodies, first, half, old_first, old_count)
-    found = 0
+    ask_meshes(collision)
+    drop_pairs(collision)
+    found = counts[PAIRS]
     for strip in range(strips):
-        found = sweep(strip, strips, found, search, collision)
-    found = meet_half_spaces(found, search, collision)
-    found = meet_meshes(found, search, collision)
-    if found > half:
+        if collision.strips[2 * strips + 2 + strip] != 0:
+            found = sweep(strip, strips, found, bodies, collision)
+    found = meet_half_spaces(found, bodies, collision)
+    found = meet_meshes(found, bodies, collision)
+    if found > collision.pairs.shape[0]:
         counts[NEED_PAIRS] = found
         return NEED_ROOM
-    counts[FIRST_PAIR], counts[PAIRS] = first, found
+    for k in range(counts[PAIRS], found):
+        if collision.colliders[collision.pairs[k].b].kind == HALF_SPACE:
+            set_near_plane(collision.pairs[k], 1, collision)
+    counts[PAIRS] = found
+    forget_boxes_before(collision)
     return 0
+
+
+@njit
+def drop_pairs(collision):
+    """Remove the pairs whose fat boxes do not overlap any more; each is replaced by the last one."""
+    counts, colliders, pairs, fat_boxes = collision.counts, collision.colliders, collision.pairs, collision.fat_boxes
+    k = 0
+    while k < counts[PAIRS]:
+        pair = pairs[k]
+        one, other = fat_boxes[pair.a], fat_boxes[pair.b]
+        if (one.left == 0 and other.left == 0) or may_still_touch(pair, colliders[pair.b].kind, one, other, collision):
+            k += 1
+            continue
+        if colliders[pair.b].kind == HALF_SPACE:
+            set_near_plane(pair, 0, collision)
+        counts[PAIRS] -= 1
+        counts[ORDERED] = 0
+        if k < counts[PAIRS]:
+            move_pair(counts[PAIRS], k, collision)
+
+
+@njit
+def may_still_touch(pair, kind, one, other, collision):
+    """Whether a pair, of fat boxes `one` and `other` and with a second collider of this kind, remains one."""
+    if kind == HALF_SPACE:
+        return is_near_plane(one, collision.places[pair.b])
+    if kind == MESH:
+        for m in range(collision.trees.shape[0]):
+            if collision.trees[m].collider == pair.b:
+                node = collision.nodes[collision.leaves[pair.facet]]
+                return meets_node(collision.asked, asked_at(m, pair.a, True, collision), node)
+    return boxes_meet(one, other)
+
+
+@njit
+def forget_boxes_before(collision):
+    """The pairs are those of the fat boxes as they are now."""
+    fat_boxes, trees, asked = collision.fat_boxes, collision.trees, collision.asked
+    for m in range(trees.shape[0]):
+        mesh_left = fat_boxes[trees[m].collider].left
+        for i in range(fat_boxes.shape[0]):
+            if fat_boxes[i].left != 0 or mesh_left != 0:
+                to, source = asked_at(m, i, False, collision), asked_at(m, i, True, collision)
+                for c in range(6):
+                    asked[to + c] = asked[source + c]
+    for i in range(fat_boxes.shape[0]):
+        fat = fat_boxes[i]
+        if fat.left != 0:
+            fat.left = 0
+            for k in range(3):
+                fat.lower_before[k], fat.upper_before[k] = fat.lower[k], fat.upper[k]
+    collision.counts[LEFT] = 0
 
 
 @njit
@@ -211,7 +429,7 @@ def choose_axes(collision):
     """The axis of the largest spread for the sweep, the next for the strips; changed only where it pays."""
     counts = collision.counts
     order = collision.order
-    places = collision.places
+    places = collision.fat_boxes
     spread = (0.0, 0.0, 0.0)
     for k in range(3):
         total = 0.0
@@ -285,92 +503,75 @@ def strip_number(value, origin, width, count):
 def fill_strips(collision):
     """Fill `strips` and `entries`, and leave where the strips begin and how wide they are in `scratch`; returns the number
     of strips, or −1 where there is no room."""
-    order = collision.order
-    places = collision.places
-    strips = collision.strips
-    entries = collision.entries
+    order, fat_boxes, strips, entries = collision.order, collision.fat_boxes, collision.strips, collision.entries
     axis = collision.counts[STRIP_AXIS]
     n = order.shape[0]
     low, high, size = 1e300, -1e300, 0.0
     for i in range(n):
-        place = places[order[i]]
-        low = min(low, place.lower[axis])
-        high = max(high, place.lower[axis])
-        size += (place.upper[axis] - place.lower[axis]) / n
+        fat = fat_boxes[order[i]]
+        low = min(low, fat.lower[axis])
+        high = max(high, fat.lower[axis])
+        size += (fat.upper[axis] - fat.lower[axis]) / n
     width = max(STRIP_SIZES * size, (high - low) / n, 1e-300)
     count = min(int((high - low) / width) + 1, n)
     collision.scratch[0], collision.scratch[1] = low, width
+    # Where the next entry of each strip goes, and whether a box in it has changed
+    cursor, changed = count + 1, 2 * count + 2
     for s in range(count + 1):
-        strips[s] = 0
+        strips[s] = strips[changed + s] = 0
     for i in range(n):
-        place = places[order[i]]
-        for s in range(
-            strip_number(place.lower[axis], low, width, count), strip_number(place.upper[axis], low, width, count) + 1
-        ):
+        fat = fat_boxes[order[i]]
+        first = strip_number(fat.lower[axis], low, width, count)
+        for s in range(first, strip_number(fat.upper[axis], low, width, count) + 1):
             strips[s + 1] += 1
+            strips[changed + s] |= fat.left
     for s in range(count):
         strips[s + 1] += strips[s]
-    if strips[count] > entries.shape[0]:
+    if ENTRY * strips[count] > entries.shape[0]:
         collision.counts[NEED_STRIPS] = strips[count]
         return -1
-    cursor = count + 1  # the second part of `strips`: where the next entry of each goes
     for s in range(count):
         strips[cursor + s] = strips[s]
+    axes = (collision.counts[SWEEP_AXIS], axis, 3 - collision.counts[SWEEP_AXIS] - axis)
     for i in range(n):
-        place = places[order[i]]
-        for s in range(
-            strip_number(place.lower[axis], low, width, count), strip_number(place.upper[axis], low, width, count) + 1
-        ):
-            entries[strips[cursor + s]] = order[i]
+        fat = fat_boxes[order[i]]
+        first = strip_number(fat.lower[axis], low, width, count)
+        for s in range(first, strip_number(fat.upper[axis], low, width, count) + 1):
+            at = ENTRY * strips[cursor + s]
+            for k in range(3):
+                store(entries, at + 2 * k, fat.lower[axes[k]])
+                store(entries, at + 2 * k + 1, fat.upper[axes[k]])
+            store(entries, at + ENTRY_LEFT, float(fat.left))
+            store(entries, at + ENTRY_COLLIDER, float(order[i]))
             strips[cursor + s] += 1
     return count
 
 
 @njit
-def sweep(strip, count, found, search, collision):
-    """Add the pairs of one strip; returns how many were found so far, with or without room."""
-    places = collision.places
-    entries = collision.entries
-    axis, across = collision.counts[SWEEP_AXIS], collision.counts[STRIP_AXIS]
-    third = 3 - axis - across
+def sweep(strip, count, found, bodies, collision):
+    """Add the new pairs of one strip; returns how many pairs there are so far, with or without room."""
+    fat_boxes, entries = collision.fat_boxes, collision.entries
     low, width = collision.scratch[0], collision.scratch[1]
-    begin, end = collision.strips[strip], collision.strips[strip + 1]
-    for p in range(begin, end):
-        i = entries[p]
-        one = places[i]
-        upper = one.upper[axis]
-        for q in range(p + 1, end):
-            j = entries[q]
-            other = places[j]
-            if other.lower[axis] > upper:
+    end = ENTRY * collision.strips[strip + 1]
+    for p in range(ENTRY * collision.strips[strip], end, ENTRY):
+        upper, left = load(entries, p + 1), load(entries, p + ENTRY_LEFT)
+        lower_1, upper_1 = load(entries, p + 2), load(entries, p + 3)
+        lower_2, upper_2 = load(entries, p + 4), load(entries, p + 5)
+        for q in range(p + ENTRY, end, ENTRY):
+            if load(entries, q) > upper:
                 break
+            if left + load(entries, q + ENTRY_LEFT) == 0.0:
+                continue
             if (
-                one.lower[third] > other.upper[third]
-                or other.lower[third] > one.upper[third]
-                or one.lower[across] > other.upper[across]
-                or other.lower[across] > one.upper[across]
+                lower_2 > load(entries, q + 5)
+                or load(entries, q + 4) > upper_2
+                or lower_1 > load(entries, q + 3)
+                or load(entries, q + 2) > upper_1
             ):
                 continue
-            if strip_number(max(one.lower[across], other.lower[across]), low, width, count) != strip:
+            i, j = int(load(entries, p + ENTRY_COLLIDER)), int(load(entries, q + ENTRY_COLLIDER))
+            if met_before(fat_boxes[i], fat_boxes[j]):
                 continue
-            found = add_pair(i, j, 0, found, search, collision)
-    return found
-
-
-@njit
-def meet_half_spaces(found, search, collision):
-    """Add every collider that reaches below the surface of a half-space, or nearly."""
-    colliders = collision.colliders
-    places = collision.places
-    order = collision.order
-    unbounded = collision.unbounded
-    vertices = collision.vertices
-    for u in range(unbounded.shape[0]):
-        plane = places[unbounded[u]]
-        normal = (plane.rotation[2], plane.rotation[5], plane.rotation[8])
-        height = normal[0] * plane.x[0] + normal[1] * plane.x[1] + normal[2] * plane.x[2] + plane.reach
-        for p in range(order.shape[0]):
-            i = order[p]
-            if plane_reach(colliders[i], places[i], normal, vertices) <= height + places[i].reach:
-                found = add_pair(i, unbounded[u], 0, found, search, collision)
+            if strip_number(max(lower_1, load(entries, q + 2)), low, width, count) == strip:
+                found = add_pair(i, j, 0, found, bodies, collision)
     return found

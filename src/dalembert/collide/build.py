@@ -20,9 +20,12 @@ from .tables import (
     COLLIDER,
     COUNTS,
     EDGE,
+    ENTRY,
     FACE,
-    FIRST_PAIR,
+    FAR_AWAY,
+    FAT_BOX,
     MOVED,
+    ORDERED,
     PAIRS,
     STRIP_AXIS,
     SWEEP_AXIS,
@@ -70,22 +73,38 @@ def make_collision(
     counts = np.zeros(COUNTS, np.int64)
     counts[SWEEP_AXIS], counts[STRIP_AXIS] = -1, -1
     counts[MOVED] = bodies - kinematic
+    geometry = _geometry(parts)
+    fat = np.zeros(count, FAT_BOX).view(np.recarray)
+    fat.lower = fat.lower_before = FAR_AWAY
+    fat.upper = fat.upper_before = -FAR_AWAY
+    planes = [i for i, kind in enumerate(kinds) if kind == HALF_SPACE]
     return with_room(
         allocate(
             Collision,
-            {"bodies": bodies, "colliders": count, "pairs": 0, "contacts": 0, "entries": 0, "slots": 0},
+            {"bodies": bodies, "colliders": count, "pairs": 0, "contacts": 0, "entries": 0},
             colliders=np.array(parts.rows, COLLIDER).view(np.recarray),
-            **_geometry(parts),
+            **geometry,
+            leaves=_leaves(geometry["nodes"], len(geometry["facets"])),
+            asked=np.tile([FAR_AWAY] * 3 + [-FAR_AWAY] * 3, 2 * len(geometry["trees"]) * count),
+            near_planes=np.zeros(len(planes) * count, np.int64),
+            fat_boxes=fat,
             excluded=np.array(keys, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),
             order=np.array([i for i, kind in enumerate(kinds) if kind < HALF_SPACE], np.int64),
-            unbounded=np.array([i for i, kind in enumerate(kinds) if kind == HALF_SPACE], np.int64),
+            unbounded=np.array(planes, np.int64),
             counts=counts,
             asleep=np.append(np.full(bodies, AWAKE), UNMOVED),
         ),
         pairs=16 + 4 * count, contacts=64 + 8 * count, entries=16 + 4 * count,
     )  # fmt: skip
+
+
+def _leaves(nodes: np.ndarray, facets: int) -> np.ndarray:
+    """The node of each facet."""
+    found, at = np.zeros(facets, np.int64), np.flatnonzero(nodes["facet"] >= 0)
+    found[nodes["facet"][at]] = at
+    return found
 
 
 class _Parts(NamedTuple):
@@ -138,18 +157,16 @@ def _geometry(parts: _Parts) -> dict[str, np.ndarray]:
 
 
 def with_room(collision: Collision, pairs: int, contacts: int, entries: int) -> Collision:
-    """The same with room for at least so many; the pairs of the step before are copied."""
-    half = len(collision.pairs) // 2
-    if pairs > half:
-        first, used = collision.counts[FIRST_PAIR], collision.counts[PAIRS]
-        before = collision.pairs[first : first + used]
-        collision = grow(collision, pairs=pairs, slots=1 << int(np.ceil(np.log2(2 * pairs))))
-        collision.pairs[:used] = before
-        collision.counts[FIRST_PAIR] = 0
+    """The same with room for at least so many; pairs and their manifolds are copied."""
+    if pairs > len(collision.pairs):
+        used, before = collision.counts[PAIRS], (collision.pairs, collision.manifolds)
+        collision = grow(collision, pairs=pairs)
+        collision.pairs[:used], collision.manifolds[:used] = before[0][:used], before[1][:used]
     if contacts > len(collision.contacts):
         collision = grow(collision, contacts=contacts)
-    if entries > len(collision.entries):
+    if ENTRY * entries > len(collision.entries):
         collision = grow(collision, entries=entries)
+    collision.counts[ORDERED] = 0
     return collision
 
 

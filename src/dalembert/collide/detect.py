@@ -18,16 +18,16 @@ import numpy as np
 
 from ..core.c_function import C_SIGNATURE, C_TYPE, call_pointer, view, viewer
 from ..core.checkpoint_fields import LARGE, CheckpointError, Field, columns
-from ..core.jit import DISABLED, CFunction, njit
-from ..core.math3 import cross, dot, load3, perpendicular, store3, sub
+from ..core.jit import DISABLED, CFunction, inlined, njit
+from ..core.math3 import add, cross, dot, load3, perpendicular, store3, sub
 from ..core.tables import address_table, table_at
 from ..core.thread_pool import COLLIDE_JOBS, COLLISION_SLOT, FUNCTIONS, ThreadPool, run_parallel
 from ..model.tables import STATE_SIZE
 from ..scene.body import Body
 from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
-from ..scene.shapes.base import BOX, HALF_SPACE, MESH
-from .broad_phase import find_pairs, place_colliders
+from ..scene.shapes.base import BOX, HALF_SPACE, HULL, MESH
+from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders
 from .build import Solid, kinds_in, make_collision, with_room
 from .islands import order_contacts, wake_touched
 from .narrow_phase import Narrow, family_of
@@ -39,22 +39,27 @@ from .tables import (
     EDGE_EDGE,
     FACE_A,
     FACE_B,
-    FIRST_PAIR,
+    FAR_AWAY,
+    FAT_BOX,
+    MANIFOLD,
+    MET,
     MOVED,
     NEED_CONTACTS,
     NEED_PAIRS,
     NEED_ROOM,
     NEED_STRIPS,
+    ORDERED,
     PAIR,
     PAIRS,
+    PLACE,
     POINTS,
     SKIPPED,
     STRIP_AXIS,
     SWEEP_AXIS,
+    TOUCH,
     Collision,
     find_key,
     recall_loaded,
-    save_impulse,
     warm_start_impulse,
 )
 
@@ -66,7 +71,7 @@ AXES = 3  # of a box, each a face and an edge
 
 def with_pairs(collision: Collision, pairs: int, contacts: int) -> Collision:
     """The same with so many pairs and contacts, whose rows are written next."""
-    collision.counts[FIRST_PAIR] = collision.counts[PAIRS] = collision.counts[CONTACTS] = 0
+    collision.counts[PAIRS] = collision.counts[CONTACTS] = 0
     collision = with_room(collision, pairs, contacts, 0)
     collision.counts[PAIRS], collision.counts[CONTACTS] = pairs, contacts
     return collision
@@ -75,14 +80,20 @@ def with_pairs(collision: Collision, pairs: int, contacts: int) -> Collision:
 def fields_of(collision: Collision) -> list[Field]:
     """Views on all of it, of as many pairs and contacts as there are."""
     counts, colliders = collision.counts, len(collision.colliders)
-    first, number = int(counts[FIRST_PAIR]), int(counts[PAIRS])
-    pairs = collision.pairs.view(np.ndarray)[first : first + number]
+    number = int(counts[PAIRS])
+    pairs, manifolds = (table.view(np.ndarray)[:number] for table in (collision.pairs, collision.manifolds))
     contacts = collision.contacts.view(np.ndarray)[: int(counts[CONTACTS])]
     bodies = len(collision.linked) - 1
     return [
         Field("axes", counts[SWEEP_AXIS : STRIP_AXIS + 1], -1, 2),
+        Field("met", counts[MET : MET + 1], 0, 1),
         Field("order", collision.order, 0, colliders - 1),
+        Field("places", collision.places.view(np.ndarray), columns=columns(PLACE, {"nap": (-1.0, LARGE)})),
+        Field("boxes", collision.fat_boxes.view(np.ndarray), columns=columns(FAT_BOX, {"left": (0.0, 1.0)})),
+        Field("asked", collision.asked, -FAR_AWAY, FAR_AWAY),
+        Field("near planes", collision.near_planes, 0, 1),
         Field("pairs", pairs, columns=_of_pairs(colliders, len(collision.facets))),
+        Field("manifolds", manifolds, columns=_of_manifolds()),
         Field("contacts", contacts, columns=_of_contacts(bodies)),
     ]
 
@@ -91,9 +102,16 @@ def fields_of(collision: Collision) -> list[Field]:
 def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
     bounds: dict[str, tuple[float, float]] = {
         "a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, facets - 1)), "witness": (0, DIRECTION),
-        "points": (0, POINTS), "feature": (-LARGE, LARGE),
+        "points": (0, POINTS), "stored": (0, POINTS), "feature": (-LARGE, LARGE),
     }  # fmt: skip
     return columns(PAIR, bounds)
+
+
+@functools.cache
+def _of_manifolds() -> dict[str, tuple[float, float]]:
+    """The index of the contacts of a manifold is found anew."""
+    found = columns(MANIFOLD, {"points": (SKIPPED, POINTS), "feature": (-LARGE, LARGE)})
+    return {name: bounds for name, bounds in found.items() if name != "first"}
 
 
 @functools.cache
@@ -106,8 +124,7 @@ def _of_contacts(bodies: int) -> dict[str, tuple[float, float]]:
 def check(collision: Collision) -> None:
     """Raises CheckpointError for what was written to `fields_of` and cannot be: indices that kernels follow."""
     counts = collision.counts
-    first, number = int(counts[FIRST_PAIR]), int(counts[PAIRS])
-    pairs, colliders = collision.pairs[first : first + number], collision.colliders
+    pairs, colliders = collision.pairs[: int(counts[PAIRS])], collision.colliders
     collision.contacts.pair[: int(counts[CONTACTS])] = collision.contacts.point[: int(counts[CONTACTS])] = 0
     if counts[SWEEP_AXIS] == counts[STRIP_AXIS] >= 0:
         raise CheckpointError("both axes of the sweep are the same")
@@ -139,55 +156,118 @@ def detect(y, bodies, margin, collision):
 
     The contacts start with the impulses of the step before, by feature. Returns 0, NEED_ROOM or NOT_FINITE.
     """
+    counts, job_queue = collision.counts, collision.job_queue
     if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
         return NOT_FINITE
     if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
-    job_queue, pairs = collision.job_queue, collision.counts[PAIRS]
-    run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, CHUNK)
-    while wake_touched(collision.counts[MOVED], collision):
+    pairs = counts[PAIRS]
+    if run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, CHUNK) > 0.0:
+        counts[ORDERED] = 0
+    counts[MET] = 1
+    while wake_touched(counts[MOVED], collision):
         run_parallel(job_queue, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, CHUNK)
-    if order_contacts(collision.counts[MOVED], collision) != 0:
-        return NEED_ROOM
-    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, pairs, CHUNK)
+        counts[ORDERED] = 0
+    if counts[ORDERED] == 0:
+        if order_contacts(counts[MOVED], collision) != 0:
+            return NEED_ROOM
+        counts[ORDERED] = 1
+    run_parallel(job_queue, COLLIDE_JOBS, WRITE, 0, counts[TOUCH], CHUNK)
     return 0
 
 
 @njit
 def do_job(kind, begin, end, data, collision):
-    """Do one job for pairs begin … end of this step: the narrow phase of all (MEET) or of those that have slept (MEET_WOKEN),
-    or their contacts (WRITE). data : the address of the collision tables."""
-    first, manifolds = collision.counts[FIRST_PAIR], collision.manifolds
+    """Do one job for pairs begin … end: the narrow phase of all (MEET) or of those that have slept (MEET_WOKEN); or for those
+    that touch, their contacts (WRITE). data : the address of the collision tables. Returns 1 where a manifold has another
+    number of points than before, else 0."""
+    manifolds, changed = collision.manifolds, 0.0
     for k in range(begin, end):
-        pair = collision.pairs[first + k]
         if kind == WRITE:
-            if manifolds[k].points > 0:
-                write_contacts(pair, first + k, manifolds[k], collision)
+            number = collision.touching[k].pair
+            write_contacts(collision.pairs[number], number, manifolds[number], collision)
         elif kind == MEET or manifolds[k].points == SKIPPED:
-            meet(pair, first + k, manifolds[k], data, collision)
+            before = manifolds[k].points
+            meet(collision.pairs[k], k, manifolds[k], data, collision)
+            if manifolds[k].points != before:
+                changed = 1.0
+    return changed
+
+
+# In time steps a manifold is kept while the two colliders have moved by no more than `STILL` of the smaller one since it was
+# found: the narrow phase itself decides with that tolerance which features touch. Its separations and positions are updated
+# to first order in the motion. The contact of a round shape rolls over it, and does not move with any of its points; a force
+# that lags behind would drive it on. So manifolds of round shapes are kept only while nothing moves at all.
+
+STILL = 1e-6  # of the radius of the smaller collider
 
 
 @njit
 def meet(pair, number, found, data, collision):
-    """The narrow phase of a pair, unless both bodies sleep: copies the manifold to `found`, a row of `manifolds`."""
-    functions = collision.functions
-    manifold = collision.manifold[0]
+    """The narrow phase of a pair, unless both bodies sleep or hardly anything has moved. Writes `found`, a row of
+    `manifolds`."""
     one, two = collision.colliders[pair.a], collision.colliders[pair.b]
     if collision.asleep[one.body] != AWAKE and collision.asleep[two.body] != AWAKE:
         found.points = SKIPPED
         return
-    reach = collision.places[pair.a].reach + collision.places[pair.b].reach
-    family = family_of(one.kind, two.kind)
-    recall_loaded(pair, manifold)
-    found.points = call_pointer(functions[family], data, number, reach, functions, functions)
-    if found.points <= 0:
-        pair.points = 0
+    first, second = collision.places[pair.a], collision.places[pair.b]
+    reach, moved = first.reach + second.reach, first.moved + second.moved
+    pair.drift += moved
+    still = collision.still[0] * min(one.radius, two.radius) if has_faces(one.kind) and has_faces(two.kind) else 0.0
+    if reach == pair.reach and pair.drift <= still and found.points != SKIPPED:
+        if moved > 0.0 and found.points > 0:
+            move_manifold(first, second, found)
         return
-    store3(found.normal, load3(manifold.normal))
+    pair.drift, pair.reach = 0.0, reach
+    if may_touch(pair, two.kind, first, second, collision):
+        recall_loaded(pair, collision.manifold[0])
+        find_manifold(family_of(one.kind, two.kind), number, reach, found, data, collision)
+    else:
+        found.points = 0
+    pair.points = max(found.points, 0)
+    if found.points <= 0:
+        pair.stored = 0
+
+
+@inlined
+def has_faces(kind):
+    """Whether a collider of this kind touches by corners, edges and faces alone."""
+    return kind in (BOX, HULL) or kind >= HALF_SPACE
+
+
+@inlined
+def may_touch(pair, kind, first, second, collision):
+    """Whether the boxes of a pair overlap, whose fat boxes do; kind : of the second collider."""
+    if kind == MESH:
+        return meets_facet(first, second, pair.facet, collision)
+    return kind == HALF_SPACE or boxes_meet(first, second)
+
+
+@njit
+def find_manifold(family, number, reach, found, data, collision):
+    """Call the function of a family, and copy its manifold to `found`."""
+    functions, manifold = collision.functions, collision.manifold[0]
+    found.points = max(0, call_pointer(functions[family], data, number, reach, functions, functions))
+    if found.points > 0:
+        store3(found.normal, load3(manifold.normal))
     for k in range(found.points):
         found.feature[k], found.separation[k] = manifold.feature[k], manifold.separation[k]
         for c in range(3 * k, 3 * k + 3):
             found.position[c] = manifold.position[c]
+
+
+@njit
+def move_manifold(first, second, found):
+    """Add n · (u_b − u_a) to the separations of a manifold, and ½ (u_a + u_b) to its positions, with u = `shift` + `turn` ×
+    (p − x) of the two places."""
+    normal = load3(found.normal)
+    for k in range(found.points):
+        p = (found.position[3 * k], found.position[3 * k + 1], found.position[3 * k + 2])
+        u_a = add(load3(first.shift), cross(load3(first.turn), sub(p, load3(first.x))))
+        u_b = add(load3(second.shift), cross(load3(second.turn), sub(p, load3(second.x))))
+        found.separation[k] += dot(normal, sub(u_b, u_a))
+        for c in range(3):
+            found.position[3 * k + c] += 0.5 * (u_a[c] + u_b[c])
 
 
 @njit
@@ -214,10 +294,6 @@ def write_contacts(pair, number, manifold, collision):
         contact.bias = 0.0
         before = warm_start_impulse(pair, manifold.feature[k])
         store3(contact.impulse, (dot(normal, before), dot(tangent, before), dot(other, before)))
-    pair.points = manifold.points
-    for k in range(manifold.points):
-        pair.feature[k] = manifold.feature[k]
-        save_impulse(contacts[manifold.first + k], pair)
 
 
 def combine(one, two):
@@ -243,7 +319,8 @@ def coefficients(pair, one, two, count, collision):
 def detect_entry(data, bodies, margin, y, n, nothing, m):
     if bodies < 0:
         tables = _addresses(data, 1)[COLLISION_SLOT]
-        do_job(bodies, n, m, tables, table_at(Collision, tables))
+        result = _floats(nothing, 1)
+        result[0] = max(result[0], do_job(bodies, n, m, tables, table_at(Collision, tables)))
         return 0
     return detect(_floats(y, n), bodies, margin, table_at(Collision, data))
 
@@ -298,7 +375,8 @@ class Detector:
         return int(detect(view(y, n), bodies, margin, self.collision))
 
     def _call_job(self, slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
-        do_job(kind, begin, end, self.data, self.collision)
+        best = view(result, 1)
+        best[0] = max(best[0], do_job(kind, begin, end, self.data, self.collision))
         return 0
 
     def __call__(self, y: np.ndarray, margin: float) -> int:

@@ -13,7 +13,6 @@ from ..core.jit import inlined, njit
 from .tables import (
     AWAKE,
     CONTACTS,
-    FIRST_PAIR,
     FREE,
     ISLANDS,
     LANE_COUNTS,
@@ -22,6 +21,7 @@ from .tables import (
     NO_ISLAND,
     PAIRS,
     POINTS,
+    TOUCH,
 )
 
 LAST_COLOUR = 62  # the overflow colour: its pairs are not independent of each other
@@ -30,17 +30,17 @@ LARGE = 256  # contacts of an island that has groups
 
 @njit
 def order_contacts(bodies, collision):
-    """Find the islands and colours of this step's manifolds, and the index of the points of each in `contacts`. Returns 0 or
-    NEED_ROOM. Writes `islands`, `members`, `colours`, `island_of`, and island, colour and first of `manifolds`."""
+    """Find the islands and colours of the manifolds, and the index of the points of each in `contacts`. Returns 0 or
+    NEED_ROOM. Writes `touching`, `islands`, `members`, `colours`, `island_of`, and `first` of `manifolds`."""
     counts = collision.counts
-    points, touching = join_bodies(bodies, collision)
+    points = join_bodies(bodies, collision)
     counts[CONTACTS] = points
     if points > collision.contacts.shape[0]:
         counts[CONTACTS], counts[NEED_CONTACTS] = 0, points
         return NEED_ROOM
     number_islands(bodies, collision)
     list_members(bodies, collision)
-    if touching > 0:
+    if counts[TOUCH] > 0:
         sort_points(collision)
     return 0
 
@@ -56,19 +56,18 @@ def root_of(body, parents):
 
 @njit
 def join_bodies(bodies, collision):
-    """Unite what touches, and colour the pairs; returns the numbers of points and of pairs that touch."""
-    counts, manifolds, pairs = collision.counts, collision.manifolds, collision.pairs
+    """List the pairs that touch, unite their bodies, and give them colours; returns the number of points."""
+    counts, manifolds, pairs, touching = collision.counts, collision.manifolds, collision.pairs, collision.touching
     parents, linked, taken, colliders = (
         collision.parents, collision.linked, collision.taken, collision.colliders,
     )  # fmt: skip
     for body in range(bodies):
         parents[body], taken[body] = linked[body] if linked[body] != FREE else body, 0
-    points, touching = 0, 0
+    points, number = 0, 0
     for k in range(counts[PAIRS]):
-        manifold = manifolds[k]
-        if manifold.points <= 0:
+        if manifolds[k].points <= 0:
             continue
-        pair = pairs[counts[FIRST_PAIR] + k]
+        row, pair = touching[number], pairs[k]
         a, b = colliders[pair.a].body, colliders[pair.b].body
         busy = 0
         if a < bodies:
@@ -76,7 +75,7 @@ def join_bodies(bodies, collision):
         if b < bodies:
             busy |= taken[b]
         colour = first_free(busy)
-        manifold.colour = colour
+        row.pair, row.a, row.b, row.points, row.colour = k, a, b, manifolds[k].points, colour
         if a < bodies:
             taken[a] |= 1 << colour
         if b < bodies:
@@ -84,9 +83,10 @@ def join_bodies(bodies, collision):
         if a < bodies and b < bodies:
             one, two = root_of(a, parents), root_of(b, parents)
             parents[max(one, two)] = min(one, two)
-        points += manifold.points
-        touching += 1
-    return points, touching
+        points += row.points
+        number += 1
+    counts[TOUCH] = number
+    return points
 
 
 @njit
@@ -102,11 +102,10 @@ def first_free(busy):
 def number_islands(bodies, collision):
     """Islands in the order of their first bodies, with how many contacts (`end`), bodies (`end_member`) and colours each has.
     Bodies that touch nothing and have no joints are in none."""
-    counts, manifolds, pairs = collision.counts, collision.manifolds, collision.pairs
+    counts, touching, islands = collision.counts, collision.touching, collision.islands
     parents, numbers, linked, taken = (
         collision.parents, collision.island_of, collision.linked, collision.taken,
     )  # fmt: skip
-    islands, colliders = collision.islands, collision.colliders
     count = 0
     for body in range(bodies):
         root = root_of(body, parents)  # the first of its island
@@ -123,16 +122,12 @@ def number_islands(bodies, collision):
             if linked[body] != FREE:
                 islands[numbers[body]].jointed = 1
     counts[ISLANDS] = count
-    for k in range(counts[PAIRS]):
-        manifold = manifolds[k]
-        if manifold.points <= 0:
-            continue
-        pair = pairs[counts[FIRST_PAIR] + k]
-        a = colliders[pair.a].body
-        manifold.island = numbers[a if a < bodies else colliders[pair.b].body]
-        island = islands[manifold.island]
-        island.end += manifold.points
-        island.colours = max(island.colours, manifold.colour + 1)
+    for k in range(counts[TOUCH]):
+        row = touching[k]
+        row.island = numbers[row.a if row.a < bodies else row.b]
+        island = islands[row.island]
+        island.end += row.points
+        island.colours = max(island.colours, row.colour + 1)
 
 
 @njit
@@ -158,30 +153,28 @@ def list_members(bodies, collision):
 def sort_points(collision):
     """The index of the first contact of each manifold: a counting sort by island, colour and number of points, most first.
     Writes `colours`, `first` of manifolds, and the groups."""
-    counts, manifolds = collision.counts, collision.manifolds
+    counts, manifolds, touching = collision.counts, collision.manifolds, collision.touching
     islands, buckets = collision.islands, collision.buckets
     last = islands[counts[ISLANDS] - 1]
     for b in range(POINTS * (last.first_colour + last.colours)):
         buckets[b] = 0
-    for k in range(counts[PAIRS]):
-        if manifolds[k].points > 0:
-            buckets[bucket_of(manifolds[k], islands)] += 1
+    for k in range(counts[TOUCH]):
+        buckets[bucket_of(touching[k], islands)] += 1
     at, group = 0, 0
     collision.group_points[0] = 0
     for number in range(counts[ISLANDS]):
         at, group = start_colours(islands[number], at, group, collision)
-    for k in range(counts[PAIRS]):
-        manifold = manifolds[k]
-        if manifold.points > 0:
-            b = bucket_of(manifold, islands)
-            manifold.first = buckets[b]
-            buckets[b] += manifold.points
+    for k in range(counts[TOUCH]):
+        row = touching[k]
+        b = bucket_of(row, islands)
+        manifolds[row.pair].first = buckets[b]
+        buckets[b] += row.points
 
 
 @inlined
-def bucket_of(manifold, islands):
-    """The manifolds of one colour with as many points."""
-    return POINTS * (islands[manifold.island].first_colour + manifold.colour) + POINTS - manifold.points
+def bucket_of(row, islands):
+    """The pairs of one colour with as many points."""
+    return POINTS * (islands[row.island].first_colour + row.colour) + POINTS - row.points
 
 
 @njit
@@ -235,11 +228,15 @@ def wake_touched(bodies, collision):
     """Wake all bodies that fell asleep together with one that an awake body touches; returns whether there were any."""
     counts, asleep, colliders = collision.counts, collision.asleep, collision.colliders
     manifolds, pairs = collision.manifolds, collision.pairs
-    woken = False
+    woken, sleepers = False, False
+    for body in range(bodies):
+        sleepers |= asleep[body] > AWAKE
+    if not sleepers:
+        return False
     for k in range(counts[PAIRS]):
         if manifolds[k].points <= 0:
             continue
-        pair = pairs[counts[FIRST_PAIR] + k]
+        pair = pairs[k]
         a, b = colliders[pair.a].body, colliders[pair.b].body
         sleeper = max(asleep[a], asleep[b])  # one of the two is awake, or there would be no points
         if sleeper > AWAKE:

@@ -28,10 +28,20 @@ COLLIDER = np.dtype(
     align=True,
 )  # fmt: skip
 # The pose of a collider's frame in the world; the centre of mass of its body (of the world: the origin); how far it may move
-# before the next detection; its bounding box, grown by its reach, which is that or half the margin.
+# before the next detection; its bounding box, grown by its reach, which is that or half the margin. Its motion since the last
+# narrow phase: a bound of the displacement of its points, the displacement of its origin, and the rotation vector to first
+# order. `known`: whether there was a pose before; `nap`: the number of the nap in which it was placed.
 PLACE = np.dtype(
-    [("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("lower", "f8", 3), ("upper", "f8", 3), ("moves", "f8"),
-     ("reach", "f8")],
+    [("lower", "f8", 3), ("upper", "f8", 3), ("reach", "f8"), ("moved", "f8"),
+     ("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("moves", "f8"),
+     ("shift", "f8", 3), ("turn", "f8", 3), ("known", "i8"), ("nap", "i8")],
+    align=True,
+)  # fmt: skip
+# The fat box of a collider: it holds the box above, and stays where it is while it does. `before`: the fat box when pairs
+# were last found; `left`: whether it has changed since; `reach`: that of the box when it was made.
+FAT_BOX = np.dtype(
+    [("lower", "f8", 3), ("upper", "f8", 3), ("lower_before", "f8", 3), ("upper_before", "f8", 3), ("reach", "f8"),
+     ("left", "i8")],
     align=True,
 )  # fmt: skip
 # A polygon of a hull: outward unit normal, normal · x = offset on it, its corners in `loops[first : first + count]`
@@ -61,20 +71,26 @@ POINTS = 4  # most points of a manifold
 # `islands`).
 MANIFOLD = np.dtype(
     [("points", "i8"), ("normal", "f8", 3), ("feature", "i8", POINTS), ("position", "f8", 3 * POINTS),
-     ("separation", "f8", POINTS), ("island", "i8"), ("colour", "i8"), ("first", "i8")],
+     ("separation", "f8", POINTS), ("first", "i8")],
     align=True,
 )  # fmt: skip
+# A pair that touches, with its bodies, the number of its points, and what `islands` gives it.
+TOUCHING = np.dtype(
+    [("pair", "i4"), ("a", "i4"), ("b", "i4"), ("points", "i4"), ("colour", "i4"), ("island", "i4")], align=True
+)
 SKIPPED = -1  # `points` of a pair that sleeps
 NO_FEATURE = -1  # none is negative
 
 # The witness: what separated two colliders last time, tried first the next.
 NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
-# Two colliders whose boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
-# direction, in world axes; feature_a, feature_b: of the witness. `impulse`: of the last step in world axes, by feature, the
-# warm start of the next.
+# Two colliders whose fat boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
+# direction, in world axes; feature_a, feature_b: of the witness. `points`: of the last manifold; `drift`: a bound (m) of the
+# motion of either since that was found, with so much `reach` (m). `impulse`: of the last step in world axes, by feature, of
+# `stored` points: the warm start of the next.
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
-     ("axis", "f8", 3), ("points", "i8"), ("feature", "i8", POINTS), ("impulse", "f8", 3 * POINTS)],
+     ("axis", "f8", 3), ("points", "i8"), ("drift", "f8"), ("reach", "f8"), ("stored", "i8"), ("feature", "i8", POINTS),
+     ("impulse", "f8", 3 * POINTS)],
     align=True,
 )  # fmt: skip
 
@@ -102,12 +118,16 @@ ISLAND = np.dtype(
     align=True,
 )  # fmt: skip
 
-# Entries of `counts`: the index of the first pair of this step (the halves of the table alternate) and the number of pairs;
-# of contacts and islands; the room needed, where there was not enough; the axes of the sweep and its strips; of the search
-# for pairs of the step before, the pair that is likely to be next, and whether they are in the hash table; the number of
-# bodies that contacts can move, those after them being kinematic.
-FIRST_PAIR, PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(9)
-LIKELY, HASHED, MOVED, COUNTS = range(9, 13)
+# Entries of `counts`: the numbers of pairs, contacts and islands; the room needed, where there was not enough; the axes of
+# the sweep and its strips; the number of bodies that contacts can move, those after them being kinematic; how many fat boxes
+# have changed since pairs were found; whether the narrow phase has taken the motion in `places` into account; whether
+# `contacts` are in the order of the manifolds; how many pairs touch.
+PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(8)
+MOVED, LEFT, MET, ORDERED, TOUCH, COUNTS = range(8, 14)
+# Numbers of an entry of a strip: lower and upper end of a fat box along the axis of the sweep, across the strips, and along
+# the third axis; whether it has changed; the collider.
+ENTRY, ENTRY_LEFT, ENTRY_COLLIDER = 8, 6, 7
+FAR_AWAY = 1e300  # m: where empty boxes begin
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 NO_ISLAND = -1
@@ -128,7 +148,11 @@ class Collision(NamedTuple):
     )  # fmt: skip
     places: Any = column(
         "colliders", PLACE, writer="collide.broad_phase",
-        unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m",
+        unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m, moved m, shift m, turn rad",
+    )  # fmt: skip
+    fat_boxes: Any = column(
+        "colliders", FAT_BOX, writer="collide.broad_phase",
+        unit="lower m, upper m, lower_before m, upper_before m, reach m",
     )  # fmt: skip
     vertices: Any = column(
         "3 * corners",
@@ -148,6 +172,16 @@ class Collision(NamedTuple):
     rings: Any = column("3 * edges_of_meshes", unit="1", writer="collide.mesh", doc="see SIDE")
     nodes: Any = column(dtype=NODE, unit="lower m, upper m", writer="collide.mesh")
     trees: Any = column(dtype=TREE, writer="collide.mesh", doc="one a mesh")
+    leaves: Any = column(dtype=np.int64, writer="collide.build", doc="the node of each facet")
+    asked: Any = column(
+        dtype=np.float64, unit="m", writer="collide.broad_phase",
+        doc="of each tree and collider: the box in the frame of the mesh whose facets are pairs, lower and upper; and then "
+        "the following ones",
+    )  # fmt: skip
+    near_planes: Any = column(
+        dtype=np.int64, writer="collide.broad_phase",
+        doc="of each of `unbounded` and each collider: whether they are a pair",
+    )  # fmt: skip
     excluded: Any = column(
         dtype=np.int64, writer="collide.build",
         doc="sorted keys i · colliders + j, i < j, of pairs that pass through each other",
@@ -158,8 +192,8 @@ class Collision(NamedTuple):
     rule_values: Any = column("2 * rules", unit="1", writer="collide.build", doc="their friction and restitution")
     scratch: Any = column("SCRATCH", unit="any", fill=np.nan, writer="collide", doc="workspace of the narrow phase")
     pairs: Any = column(
-        "2 * pairs", PAIR, unit="axis 1, impulse N s", writer="collide.broad_phase",
-        doc="two halves: of this step, and of the one before",
+        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s", writer="collide.broad_phase",
+        used="counts[PAIRS]", doc="all that may touch; each stays in its row until the last one takes its place",
     )  # fmt: skip
     order: Any = column(
         dtype=np.int64,
@@ -168,16 +202,18 @@ class Collision(NamedTuple):
     )
     unbounded: Any = column(dtype=np.int64, writer="collide.build", doc="the half-spaces")
     strips: Any = column(
-        "2 * colliders + 2", np.int64, writer="collide.broad_phase", doc="first entry of each strip, and then one more"
-    )
-    entries: Any = column(
-        "entries", np.int64, writer="collide.broad_phase", doc="colliders of each strip, in the order of the sweep"
-    )
-    slots: Any = column(
-        "slots", np.int64, writer="collide.tables",
-        doc="hash table from (a, b) to a pair of the step before; its size is a power of two",
+        "3 * colliders + 3", np.int64, writer="collide.broad_phase",
+        doc="first entry of each strip, and one more; then scratch, and whether something in each has a new fat box",
     )  # fmt: skip
-    counts: Any = column("COUNTS", np.int64, writer="collide", doc="see FIRST_PAIR and those that follow")
+    entries: Any = column(
+        "ENTRY * entries", unit="m, 1", writer="collide.broad_phase",
+        doc="colliders of each strip, in the order of the sweep: see ENTRY",
+    )  # fmt: skip
+    still: Any = column(
+        "1", unit="1", writer="contact.time_stepping",
+        doc="a manifold is kept while the motion since is below so much of the radius of the smaller collider",
+    )  # fmt: skip
+    counts: Any = column("COUNTS", np.int64, writer="collide", doc="see PAIRS and those that follow")
     manifold: Any = column(
         "1", MANIFOLD, unit="normal 1, position m, separation m", writer="collide.narrow_phase", doc="its result"
     )
@@ -186,7 +222,10 @@ class Collision(NamedTuple):
         MANIFOLD,
         unit="normal 1, position m, separation m",
         writer="collide.detect",
-        doc="one a pair of this step",
+        doc="one a pair, which stays while neither of the two moves",
+    )
+    touching: Any = column(
+        "pairs", TOUCHING, used="counts[TOUCH]", writer="collide.islands", doc="the pairs that touch, in their order"
     )
     contacts: Any = column(
         "contacts", CONTACT, used="counts[CONTACTS]", writer="collide.detect", doc="points of contact",
@@ -235,34 +274,18 @@ class Collision(NamedTuple):
 
 
 # Pairs ----------------------------------------------------------------------------------------------------------------
-# Which colliders may touch, with the witness and the impulses of the step before.
-#
-# The table has two halves that alternate. A pair of the step before is most often the one behind the pair that was found
-# last, as both steps find them in nearly the same order. Others are found through a hash table, which is filled when it is
-# first needed.
-
-EMPTY = -1
-
-
-class Search(NamedTuple):
-    """The search for pairs of one step."""
-
-    bodies: Any  # how many there are
-    first: Any  # of the half of `pairs` that is filled
-    room: Any  # of that half
-    old_first: Any  # of the half of the step before
-    old_count: Any  # pairs in it
+# Which colliders may touch, with what is known of them. A new pair takes the next row; where one ends, the last takes its
+# row. So the order of pairs follows from that of the step before, and what is known of a pair stays where it is.
 
 
 @njit
-def add_pair(i, j, facet, found, search, collision):
-    """Add a pair to `found` ones unless it can never touch, with its witness and impulses of the step before; returns the
-    number of pairs found, with or without room. Writes `pairs`.
+def add_pair(i, j, facet, found, bodies, collision):
+    """Add a pair to `found` ones unless it can never touch; returns the number of pairs, with or without room. Writes `pairs`
+    and `manifolds`.
 
     facet : of a mesh, if one of the two is one; else zero.
     """
-    bodies, first, room, _, _ = search
-    colliders = collision.colliders
+    colliders, pairs = collision.colliders, collision.pairs
     body_i, body_j = colliders[i].body, colliders[j].body
     if body_i == body_j or (body_i >= bodies and body_j >= bodies):
         return found
@@ -271,22 +294,38 @@ def add_pair(i, j, facet, found, search, collision):
         and find_key(collision.excluded, min(i, j) * colliders.shape[0] + max(i, j)) >= 0
     ):
         return found
-    if found >= room:
+    if found >= pairs.shape[0]:
         return found + 1
     if colliders[i].kind > colliders[j].kind or (colliders[i].kind == colliders[j].kind and i > j):
         i, j = j, i
-    pair = collision.pairs[first + found]
-    known = recall(i, j, facet, search, collision)
-    if known >= 0:
-        copy_pair(pair, collision.pairs[known])
-        return found + 1
+    pair = pairs[found]
     pair.a, pair.b, pair.facet = i, j, facet
     pair.witness = NO_WITNESS
     pair.feature_a, pair.feature_b = 0, 0
-    pair.points = 0
+    pair.points, pair.stored = 0, 0
+    pair.drift, pair.reach = FAR_AWAY, 0.0
     for k in range(3):
         pair.axis[k] = 0.0
+    collision.manifolds[found].points = 0
+    store3(collision.manifolds[found].normal, (0.0, 0.0, 0.0))
     return found + 1
+
+
+@njit
+def move_pair(source, to, collision):
+    """Copy the rows of a pair and its manifold to another."""
+    one, other = collision.pairs[to], collision.pairs[source]
+    one.a, one.b, one.facet = other.a, other.b, other.facet
+    one.witness, one.feature_a, one.feature_b = other.witness, other.feature_a, other.feature_b
+    one.points, one.drift, one.reach, one.stored = other.points, other.drift, other.reach, other.stored
+    found, known = collision.manifolds[to], collision.manifolds[source]
+    found.points = known.points
+    for k in range(3):
+        one.axis[k], found.normal[k] = other.axis[k], known.normal[k]
+    for k in range(POINTS):
+        one.feature[k], found.feature[k], found.separation[k] = other.feature[k], known.feature[k], known.separation[k]
+    for k in range(3 * POINTS):
+        one.impulse[k], found.position[k] = other.impulse[k], known.position[k]
 
 
 @njit
@@ -302,71 +341,6 @@ def find_key(keys, key):
     return low if low < keys.shape[0] and keys[low] == key else -1
 
 
-# The hash table holds indices of pairs, with linear probing.
-@inlined
-def slot_of(a, b, facet, mask):
-    """The slot where the search for a pair begins (Teschner et al., "Optimized spatial hashing", 2003)."""
-    return ((a * 73856093) ^ (b * 19349663) ^ (facet * 83492791)) & mask
-
-
-@njit
-def remember_pairs(first, count, collision):
-    """Fill the hash table `slots` with the pairs first … first + count."""
-    slots = collision.slots
-    pairs = collision.pairs
-    mask = slots.shape[0] - 1
-    for s in range(slots.shape[0]):
-        slots[s] = EMPTY
-    for p in range(first, first + count):
-        s = slot_of(pairs[p].a, pairs[p].b, pairs[p].facet, mask)
-        while slots[s] != EMPTY:
-            s = (s + 1) & mask
-        slots[s] = p
-
-
-@inlined
-def is_pair(pair, a, b, facet):
-    """Whether a row of `pairs` is that of colliders a and b."""
-    return pair.a == a and pair.b == b and pair.facet == facet
-
-
-@njit
-def recall(a, b, facet, search, collision):
-    """The number of the pair in the half of the step before, or −1."""
-    counts, pairs = collision.counts, collision.pairs
-    likely = counts[LIKELY]
-    if likely < search.old_first + search.old_count and is_pair(pairs[likely], a, b, facet):
-        counts[LIKELY] = likely + 1
-        return likely
-    if counts[HASHED] == 0:
-        remember_pairs(search.old_first, search.old_count, collision)
-        counts[HASHED] = 1
-    slots = collision.slots
-    mask = slots.shape[0] - 1
-    s = slot_of(a, b, facet, mask)
-    while slots[s] != EMPTY:
-        if is_pair(pairs[slots[s]], a, b, facet):
-            counts[LIKELY] = slots[s] + 1
-            return slots[s]
-        s = (s + 1) & mask
-    return -1
-
-
-@njit
-def copy_pair(to, source):
-    """Copy a row of `pairs`."""
-    to.a, to.b, to.facet = source.a, source.b, source.facet
-    to.witness = source.witness
-    to.feature_a, to.feature_b = source.feature_a, source.feature_b
-    to.points = source.points
-    for k in range(3):
-        to.axis[k] = source.axis[k]
-    for k in range(POINTS):
-        to.feature[k] = source.feature[k]
-    for k in range(3 * POINTS):
-        to.impulse[k] = source.impulse[k]
-
-
 # Warm start -----------------------------------------------------------------------------------------------------------
 # Impulses of a step by feature, the start of the next.
 
@@ -374,7 +348,7 @@ def copy_pair(to, source):
 @inlined
 def warm_start_impulse(pair, feature):
     """The impulse (world axes) of the same feature in the step before, or none."""
-    for k in range(pair.points):
+    for k in range(pair.stored):
         if pair.feature[k] == feature:
             return (pair.impulse[3 * k], pair.impulse[3 * k + 1], pair.impulse[3 * k + 2])
     return (0.0, 0.0, 0.0)
@@ -404,10 +378,13 @@ def save_impulse(contact, pair):
 @njit
 def save_warm_start(collision):
     """Store the impulses of the contacts in their pairs, the warm start of the next step."""
-    contacts = collision.contacts
-    pairs = collision.pairs
+    contacts, pairs, manifolds = collision.contacts, collision.pairs, collision.manifolds
     for i in range(collision.counts[CONTACTS]):
-        save_impulse(contacts[i], pairs[contacts[i].pair])
+        contact = contacts[i]
+        pair, manifold = pairs[contact.pair], manifolds[contact.pair]
+        pair.stored = manifold.points
+        pair.feature[contact.point] = manifold.feature[contact.point]
+        save_impulse(contact, pair)
 
 
 @njit

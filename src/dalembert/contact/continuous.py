@@ -20,7 +20,7 @@ from ..collide.broad_phase import nine
 from ..collide.curved import NORMAL, POINT_A, POINT_B, SEPARATION
 from ..collide.gjk import FAR, core_radius, load_point, support
 from ..collide.polyhedron import show
-from ..collide.tables import AWAKE, DISTANCE, FIRST_PAIR, PAIRS
+from ..collide.tables import AWAKE, DISTANCE, PAIRS
 from ..core.c_function import C_SIGNATURE, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
 from ..core.math3 import (
@@ -90,7 +90,8 @@ def principal_axes(i, y, bodies):
 
 @njit
 def place_at(number, t, y, system, collision):
-    """Write the pose of a collider after free motion over t (s) into `places`. Returns (x, v, ω) of its body there."""
+    """Write the pose of a collider after free motion over t (s) into `places`, which the next detection takes for unknown.
+    Returns (x, v, ω) of its body there."""
     collider, place, bodies = collision.colliders[number], collision.places[number], system.bodies
     i = collider.body
     if i >= bodies.shape[0]:
@@ -111,6 +112,7 @@ def place_at(number, t, y, system, collision):
     store3(place.x, add(x, matvec(turn, load3(collider.position))))
     for k in range(9):
         place.rotation[k] = rotation[k]
+    place.known = 0
     return x, v, omega
 
 
@@ -266,9 +268,9 @@ def find_impact(h, y, tables):
     impact, first_impact = stepping.impact, stepping.first_impact
     mark_fast(y, system, stepping)
     moves, colliders, bodies = stepping.moves, collision.colliders, system.bodies.shape[0]
-    first, best = collision.counts[FIRST_PAIR], math.inf
+    best = math.inf
     for k in range(collision.counts[PAIRS]):
-        pair = collision.pairs[first + k]
+        pair = collision.pairs[k]
         i, j = colliders[pair.a].body, colliders[pair.b].body
         if colliders[pair.b].kind == HALF_SPACE or not (
             (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)

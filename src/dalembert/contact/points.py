@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, FIRST_PAIR, PAIRS
+from ..collide.tables import AWAKE, CONTACTS, PAIRS
 from ..scene.contact import Touching
 from ..scene.scene import Scene
 from .contact_point import NO_POINTS, POINT
@@ -66,13 +66,12 @@ def owners_of(rows: Any, collision: Any, owners: Owners) -> tuple[np.ndarray, np
 
 def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
     """The pair of a contact that was restored from a checkpoint: of those of its bodies, the one that has its impulse."""
-    first = int(collision.counts[FIRST_PAIR])
-    pairs = collision.pairs[first : first + int(collision.counts[PAIRS])]
+    pairs = collision.pairs[: int(collision.counts[PAIRS])]
     body = collision.colliders.body
     same = np.flatnonzero((body[pairs.a] == row.a) & (body[pairs.b] == row.b))
     known = pairs.impulse[same].reshape(len(same), -1, 3)
     missed = np.abs(known - impulse).max(axis=2).min(axis=1) > SAME_IMPULSE * np.abs(impulse).max()
-    return first + int(same[np.argmin(missed)])
+    return int(same[np.argmin(missed)])
 
 
 def frame_of(collision: Any, owners: Owners, dt: float) -> dict[str, Any]:

@@ -19,12 +19,8 @@ import numpy as np
 from ..collide.tables import (
     AWAKE,
     CONTACTS,
-    FIRST_PAIR,
     ISLANDS,
     NEED_ROOM,
-    PAIRS,
-    STRIP_AXIS,
-    SWEEP_AXIS,
     UNMOVED,
     clear_warm_start,
     save_warm_start,
@@ -111,7 +107,6 @@ from .tables import (
     three,
 )
 
-LOOKS = 4  # entry of `saved_counts`: how often the step has looked for contacts
 MOST_LOOKS = 16  # of collision detection in a step
 MOST_IMPACTS = 64  # of fast bodies in half a step
 SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
@@ -144,35 +139,28 @@ def run_steps(y, dydt, stop, tables):
 
 
 # A step that stops half-way, because a table is too short or the converging solver is not at hand, is made again from its
-# start, with the same bits. So all that persists from step to step, beside the state, is put back. Pairs of the step before
-# are there still, in the other half of their table, unless detection looked more than once.
+# start, with the same bits. So all that persists from step to step, beside the state, is put back. Collision detection finds
+# nothing moved when it looks again at the same place, and its manifolds as they are.
 
 
 @njit
-def save_memory(counts, stepping):
-    """Save the passes of islands, bounds, soft rows, and where the pairs of collision detection are."""
+def save_memory(stepping):
+    """Save the passes of islands, bounds and soft rows."""
     passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
     for body in range(passes.shape[0]):
         saved[2 * body], saved[2 * body + 1] = passes[body], waits[body]
     copy(stepping.saved_bounds, stepping.numbers_of_bounds)
     copy(stepping.saved_soft, stepping.numbers_of_soft)
-    saved = stepping.saved_counts
-    saved[0], saved[1], saved[2], saved[3] = counts[FIRST_PAIR], counts[PAIRS], counts[SWEEP_AXIS], counts[STRIP_AXIS]
-    saved[LOOKS] = 0
 
 
 @njit
-def restore_memory(counts, stepping):
+def restore_memory(stepping):
     """Put them back."""
     passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
     for body in range(passes.shape[0]):
         passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
-    saved = stepping.saved_counts
-    counts[SWEEP_AXIS], counts[STRIP_AXIS] = saved[2], saved[3]
-    if saved[LOOKS] <= 1:
-        counts[FIRST_PAIR], counts[PAIRS] = saved[0], saved[1]
 
 
 @njit
@@ -212,7 +200,7 @@ def step(t, y, dydt, tables):
     timer = stepping.timer
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
-    save_memory(tables.collision.counts, stepping)
+    save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
     if was_fast:
@@ -229,7 +217,7 @@ def step(t, y, dydt, tables):
     end_stage(timer, UPDATE)
     if status != OK:
         swap(y, stepping.saved)
-        restore_memory(tables.collision.counts, stepping)
+        restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         report.impacts, report.held = impacts, held
         if was_fast:
@@ -307,7 +295,7 @@ def find_initial_contacts(t, y, dydt, tables):
     status."""
     stepping = tables.stepping
     copy(stepping.saved, y)
-    save_memory(tables.collision.counts, stepping)
+    save_memory(stepping)
     half = 0.5 * stepping.options[0].dt
     if in_joint_space(tables):
         status = call_coordinates(PLACE, 0.0, y, stepping.answer, tables)
@@ -321,7 +309,7 @@ def find_initial_contacts(t, y, dydt, tables):
         status = NON_FINITE
     if status != OK:
         copy(y, stepping.saved)
-        restore_memory(tables.collision.counts, stepping)
+        restore_memory(stepping)
         restore_kinematics(t, y, dydt, tables)
         return status
     note_residual(stepping.report[0])
@@ -430,7 +418,6 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
 def detect(y, tables):
     """Find the contacts of bodies at the state y, within their `travel`. Returns a status."""
     bodies = tables.system.settings[0].rigid
-    tables.stepping.saved_counts[LOOKS] += 1
     detector, data = tables.callbacks[0].detector, tables.callbacks[0].detector_data
     status = call_pointer(detector, data, bodies, tables.stepping.options[0].margin, y, y)
     if status != OK:

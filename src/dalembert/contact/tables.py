@@ -234,9 +234,6 @@ class Stepping(NamedTuple):
     numbers_of_soft: Any = column(doc="likewise of `soft`")
     saved_bounds: Any = column(doc="these at the start of the step")
     saved_soft: Any = column(doc="likewise")
-    saved_counts: Any = column(
-        "5", np.int64, doc="FIRST_PAIR, PAIRS and the axes of collision detection, likewise; detections since"
-    )
     # Fast bodies
     thickness: Any = column("bodies", unit="m", doc="half the least thickness of each body, infinite without a shape")
     swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..collide.curved import DISTANCE_ENTRY, distance
-from ..collide.detect import Detector, check, fields_of
+from ..collide.detect import STILL, Detector, check, fields_of
 from ..collide.tables import AWAKE, CONTACTS, DISTANCE, LANE_COUNTS, NEED_ROOM, PAIRS, UNMOVED, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
@@ -135,6 +135,7 @@ class ContactStepper(FixedStepper):
         super().__init__(settings, tables.options, tables.report, events)
         self._finisher: ContactSolver | None = None
         self._pool = ThreadPool(settings.threads)
+        collision.still[0] = STILL
         self._detector = Detector(collision, self._pool)
         self._model = getattr(self, "_model", None) or self._mechanism.model  # type: ignore[attr-defined]
         self._owners, self._tables = Owners(self._model.scene), tables
