@@ -391,11 +391,11 @@ def save_impulse(contact, pair):
 
 
 @njit
-def save_warm_start(collision):
-    """Store the impulses of the contacts in their pairs, the warm start of the next step."""
+def save_warm_start(begin, end, collision):
+    """Store the impulses of contacts begin … end in their pairs, the warm start of the next step."""
     contacts = collision.contacts
     pairs = collision.pairs
-    for i in range(collision.counts[CONTACTS]):
+    for i in range(begin, end):
         save_impulse(contacts[i], pairs[contacts[i].pair])
 
 
