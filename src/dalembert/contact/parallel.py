@@ -4,7 +4,7 @@ Threads share the islands, and the contacts of an island that is large enough fo
 queue. Contacts are shared by colour: those of one colour move different bodies. The result does not depend on the number
 of threads."""
 
-from ..collide.islands import LAST_COLOUR
+from ..collide.islands import LARGE, LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
 from ..core.simd import load, store
@@ -231,8 +231,8 @@ MOMENTUM, MOMENTUM_OF_CORRECTIONS = 0.7, 0.8
 
 @inlined
 def has_momentum(island, tables):
-    """Whether sweeps over an island may have momentum: in groups, and without joints, whose impulses are no part of x."""
-    return not in_joint_space(tables) and island.jointed == 0 and is_wide(island, tables.collision)
+    """Whether sweeps over an island may have momentum: a large one without joints, whose impulses are no part of x."""
+    return not in_joint_space(tables) and island.jointed == 0 and island.end - island.first >= LARGE
 
 
 @inlined
@@ -254,8 +254,31 @@ def carry_on(kind, share, values, island, tables):
             if share > 0.0:
                 store(values, i, now + share * (now - load(before, i)))
             store(before, i, now)
-    store(sums, sums.shape[0] - 1, share)
-    over_groups(kind, island, tables)
+    if is_wide(island, tables.collision):
+        store(sums, sums.shape[0] - 1, share)
+        over_groups(kind, island, tables)
+    else:
+        carry_contacts(kind, share, island, tables)
+
+
+@njit
+def carry_contacts(kind, share, island, tables):
+    """The part of `carry_on` for the impulses of contacts, or for the multipliers of their displacements."""
+    contacts, corrections, before = (
+        tables.collision.contacts, tables.stepping.corrections, tables.stepping.before_impulses,
+    )  # fmt: skip
+    for i in range(island.first, island.end):
+        if kind == CARRY_CORRECTIONS:
+            now = load(corrections, i)
+            if share > 0.0:
+                store(corrections, i, now + share * (now - load(before, 3 * i)))
+            store(before, 3 * i, now)
+            continue
+        for k in range(3):
+            now = contacts[i].impulse[k]
+            if share > 0.0:
+                contacts[i].impulse[k] = now + share * (now - load(before, 3 * i + k))
+            store(before, 3 * i + k, now)
 
 
 # Where Gauss–Seidel starts ----------------------------------------------------------------------------------------------

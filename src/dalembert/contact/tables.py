@@ -216,7 +216,10 @@ class Stepping(NamedTuple):
         "1", unit="any", doc="of a job over groups that a thread does by itself; each has its own"
     )
     wide_sums: Any = column("0", doc="sums over each group, and the share of a warm start that is taken")
-    wide_before: Any = column("0", doc="impulses of groups before the last sweep, see `parallel.carry_on`")
+    before_impulses: Any = column(
+        "3 * contacts", unit="N s; kg m", doc="before the last sweep, see `parallel.carry_on`"
+    )
+    wide_before: Any = column("0", doc="the same of groups")
     before_motion: Any = column(
         "MOTION * (bodies + 1)", unit="m/s, rad/s; m, rad", doc="velocities or displacements before it, likewise"
     )
