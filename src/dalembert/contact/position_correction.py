@@ -125,13 +125,15 @@ def correct_island(number, tables):
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
-    carries = has_momentum(island, tables)
+    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest)
+    if carries:  # no less than what velocities within the tolerance make in a step
+        enough = max(enough, tables.stepping.options[0].tolerance * tables.stepping.options[0].dt)
     for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
-        if carries:
-            share = share_of(k, MOMENTUM_OF_CORRECTIONS)
+        if carries and k > 0:
+            share = share_of(k - 1, MOMENTUM_OF_CORRECTIONS)
             carry_on(CARRY_CORRECTIONS, share, tables.stepping.shift, island, tables)
         left = over_colours(SWEEP_POSITIONS, island, tables)
-        if left <= max(ROUNDING, ENOUGH * deepest):
+        if left <= enough:
             return
         island.overlap = left
 

@@ -98,7 +98,7 @@ def solve_impulses(tables):
 # The converging solver --------------------------------------------------------------------------------------------------
 
 SMALL = 300  # contacts
-FACTORED = 3000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
+FACTORED = 6000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
 TRIALS = 3  # of it on an island: where one fails, the next starts from more sweeps
 SWEEPS_BETWEEN = 100
 
