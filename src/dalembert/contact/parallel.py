@@ -192,9 +192,8 @@ def over_colours_of_contacts(kind, island, collision):
     for c in range(island.colours):
         begin = colours[island.first_colour + c]
         end = colours[island.first_colour + c + 1] if c + 1 < island.colours else island.end
-        size = (
-            max(end - begin, 1) if c == LAST_COLOUR else CONTACTS_PER_CHUNK
-        )  # the pairs of the last are not independent
+        # The pairs of the last colour are not independent: one chunk.
+        size = max(end - begin, 1) if c == LAST_COLOUR else CONTACTS_PER_CHUNK
         value = run_parallel(job_queue, CONTACT_JOBS, kind, begin, end, size)
         largest = max(largest, value)
     return largest
@@ -220,12 +219,11 @@ def over_colours_of_groups(kind, island, tables):
 
 
 # Momentum ---------------------------------------------------------------------------------------------------------------
-# Load passes through a pile of n layers in some n² sweeps. A sweep that starts from x + β (x − x⁻), where x is what the
-# last one reached and x⁻ what it started from (the heavy ball of B. T. Polyak 1964), needs a third to a fifth as many. With x
-# both the impulses and the velocities that follow from them, which are linear in them, the two stay consistent; what leaves
-# its cone on the way is projected when the sweep comes to it. On recorded steps of piles sweeps with friction stay stable
-# up to β = 0.7, and some contacts that slide do not at 0.8; without friction, where a convex function is minimized, 0.8 is
-# best.
+# Load passes through a pile of n layers in some n² sweeps. Sweeps that start from x + β (x − x⁻), where x is what the last
+# reached and x⁻ what the one before it reached (Y. Nesterov 1983), take a third to a fifth as many. x are the impulses and
+# the velocities that follow from them; these are linear in the impulses, so that the two stay consistent. What leaves its
+# cone on the way is projected when the sweep comes to it. On recorded steps of piles, sweeps with friction stay stable up
+# to β = 0.7, and some contacts that slide do not at 0.8. Without friction a convex function is minimized, and 0.8 is best.
 MOMENTUM, MOMENTUM_OF_CORRECTIONS = 0.7, 0.8
 
 
@@ -255,7 +253,8 @@ def carry_on(kind, share, values, island, tables):
                 store(values, i, now + share * (now - load(before, i)))
             store(before, i, now)
     if is_wide(island, tables.collision):
-        store(sums, sums.shape[0] - 1, share)
+        for g in range(island.first_group, island.end_group):
+            store(sums, SUMS * g, share)
         over_groups(kind, island, tables)
     else:
         carry_contacts(kind, share, island, tables)
@@ -323,7 +322,8 @@ def take_share(share, island, tables):
         at = MOTION * collision.members[m]
         for i in range(at, at + SPEEDS):
             store(motion, i, load(before, i) + share * (load(motion, i) - load(before, i)))
-    store(sums, sums.shape[0] - 1, share)
+    for g in range(island.first_group, island.end_group):
+        store(sums, SUMS * g, share)
     over_groups(SCALE, island, tables)
 
 

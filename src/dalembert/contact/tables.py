@@ -215,7 +215,7 @@ class Stepping(NamedTuple):
     wide_result: Any = column(
         "1", unit="any", doc="of a job over groups that a thread does by itself; each has its own"
     )
-    wide_sums: Any = column("0", doc="sums over each group, and the share of a warm start that is taken")
+    wide_sums: Any = column("0", doc="two sums over each group, or first what of its impulses is taken")
     before_impulses: Any = column(
         "3 * contacts", unit="N s; kg m", doc="before the last sweep, see `parallel.carry_on`"
     )

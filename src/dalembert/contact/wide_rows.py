@@ -332,10 +332,10 @@ def search_groups(begin, end, collision, stepping):
 
 @njit
 def scale_groups(begin, end, collision, stepping):
-    """Impulses of groups begin … end ← the share of them that the last number of `wide_sums` says."""
+    """Impulses of groups begin … end ← the share of them that `wide_sums` says."""
     wide, sums = stepping.wide, stepping.wide_sums
-    share = spread(load(sums, sums.shape[0] - 1))
     for g in range(begin, end):
+        share = spread(load(sums, SUMS * g))
         at = group_at(g, collision) + HEAD + IMPULSE
         for k in range(points_of(g, collision)):
             for c in range(0, 12, 4):
@@ -346,8 +346,8 @@ def scale_groups(begin, end, collision, stepping):
 def carry_impulses(begin, end, collision, stepping):
     """The part of `parallel.carry_on` for the impulses of groups begin … end."""
     wide, before, sums = stepping.wide, stepping.wide_before, stepping.wide_sums
-    share = load(sums, sums.shape[0] - 1)
     for g in range(begin, end):
+        share = load(sums, SUMS * g)
         at, old = group_at(g, collision) + HEAD + IMPULSE, BEFORE_POINT * collision.group_points[g]
         for k in range(points_of(g, collision)):
             for c in range(0, 12, 4):
@@ -358,8 +358,8 @@ def carry_impulses(begin, end, collision, stepping):
 def carry_corrections(begin, end, collision, stepping):
     """The part of `parallel.carry_on` for the multipliers of the displacements of groups begin … end."""
     wide, before, sums = stepping.wide, stepping.wide_before, stepping.wide_sums
-    share = load(sums, sums.shape[0] - 1)
     for g in range(begin, end):
+        share = load(sums, SUMS * g)
         at, old = group_at(g, collision) + HEAD + CORRECTION, BEFORE_POINT * collision.group_points[g]
         for k in range(points_of(g, collision)):
             carry4(wide, at + POINT * k, before, old + BEFORE_POINT * k, share)
