@@ -376,10 +376,10 @@ def save_impulse(contact, pair):
 
 
 @njit
-def save_warm_start(collision):
-    """Store the impulses of the contacts in their pairs, the warm start of the next step."""
+def save_warm_start(begin, end, collision):
+    """Store the impulses of contacts begin … end in their pairs, the warm start of the next step."""
     contacts, pairs, manifolds = collision.contacts, collision.pairs, collision.manifolds
-    for i in range(collision.counts[CONTACTS]):
+    for i in range(begin, end):
         contact = contacts[i]
         pair, manifold = pairs[contact.pair], manifolds[contact.pair]
         pair.stored = manifold.points

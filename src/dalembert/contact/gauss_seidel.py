@@ -126,7 +126,7 @@ def improve(contact, u, share, rows, at):
     Both are in its frame, (n, t, s)."""
     old_n, old_t, old_s = load3(contact.impulse)
     excess = u[0] + contact.bias
-    if excess >= 0.0 and old_n == 0.0:
+    if excess >= 0.0 and old_n == 0.0 and old_t == 0.0 and old_s == 0.0:
         return (0.0, 0.0, 0.0)
     new_n = max(0.0, old_n - share * excess * load(rows, at + INVERSE_NORMAL))
     d_n = new_n - old_n

@@ -9,14 +9,24 @@ the velocities before and v⁺ those after, a step that looks the same backwards
 The impulse p = Jᵀ λ then does the work λ · ½ J (v⁻ + v⁺) = 0: d'Alembert's principle for a step, whatever its length.
 """
 
-from ..collide.tables import CONTACTS
+import numpy as np
+
+from ..collide.tables import CONTACTS, ISLANDS, MOVED
 from ..core.c_function import CONSTRAIN
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, symvec
-from ..core.simd import clear, load
+from ..core.simd import clear, load, store
+from ..core.thread_pool import CONTACT_JOBS, run_parallel
 from ..dynamics.constraints import add_rates, wrench_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, world_impulse
+from .parallel import (
+    ADD_IMPULSES,
+    ADD_IMPULSES_OF_ISLANDS,
+    is_shared,
+    over_colours_of_contacts,
+    shares_contacts,
+)
 from .tables import (
     ANGULAR,
     BEFORE,
@@ -122,33 +132,71 @@ def joint_work(tables):
 @njit
 def apply_impulses(y, tables):
     """P, L ← P, L + Jᵀ p for contacts and joints; work and reactions to the ledger."""
-    stepping = tables.stepping
-    contacts = tables.collision.contacts
-    motion = stepping.motion
-    rows = stepping.rows
-    bodies = tables.system.bodies.shape[0]
-    entry = stepping.options[0].ledger
-    for i in range(tables.collision.counts[CONTACTS]):
+    collision, stepping = tables.collision, tables.stepping
+    if shares_contacts(collision):
+        stepping.job_state[0], stepping.job_state[1] = np.int64(y.ctypes.data), y.shape[0]
+        islands, count = collision.islands, collision.counts[ISLANDS]
+        for i in range(count):
+            if is_shared(islands[i], collision):
+                over_colours_of_contacts(ADD_IMPULSES, islands[i], collision)
+        run_parallel(collision.job_queue, CONTACT_JOBS, ADD_IMPULSES_OF_ISLANDS, 0, count, 1)
+    else:
+        add_impulses(0, collision.counts[CONTACTS], y, tables)
+    book_impulses(y, tables)
+    apply_joint_impulses(y, tables)
+
+
+@njit
+def add_impulses(begin, end, y, tables):
+    """P, L ← P, L + Jᵀ p for contacts begin … end, of bodies that contacts move; writes the work of each contact."""
+    stepping, contacts, moved = tables.stepping, tables.collision.contacts, tables.collision.counts[MOVED]
+    motion, rows, works = stepping.motion, stepping.rows, stepping.contact_works
+    for i in range(begin, end):
         contact = contacts[i]
         p = load3(contact.impulse)
         if p[0] == 0.0:
             continue
-        n, t, s = axes_of(contact)
-        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
         normal_work, friction_work = contact_work(contact, p, motion, rows, ROW * i + BEFORE)
-        y[entry] += normal_work
-        y[entry + 1] += friction_work
+        store(works, 2 * i, normal_work)
+        store(works, 2 * i + 1, friction_work)
+        n, t, s = axes_of(contact)
+        impulse = world_impulse(n, t, s, p[0], p[1], p[2])
+        if contact.b < moved:
+            add_impulse(y, contact.b, impulse, cross(load3(contact.arm_b), impulse))
+        if contact.a < moved:
+            opposite = scale(-1.0, impulse)
+            add_impulse(y, contact.a, opposite, cross(load3(contact.arm_a), opposite))
+
+
+@njit
+def book_impulses(y, tables):
+    """The works that `add_impulses` found to the ledger, and the impulses on kinematic bodies and from the world."""
+    stepping, contacts, moved = tables.stepping, tables.collision.contacts, tables.collision.counts[MOVED]
+    works, entry = stepping.contact_works, stepping.options[0].ledger
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        if contact.impulse[0] == 0.0:
+            continue
+        y[entry] += load(works, 2 * i)
+        y[entry + 1] += load(works, 2 * i + 1)
+        if contact.a < moved and contact.b < moved:
+            continue
+        p, (n, t, s) = load3(contact.impulse), axes_of(contact)
         impulse = world_impulse(n, t, s, p[0], p[1], p[2])
         opposite = scale(-1.0, impulse)
-        if contact.b < bodies:
-            add_impulse(y, contact.b, impulse, cross(arm_b, impulse))
-        else:
-            book_reaction(y, opposite, cross(arm_b, opposite))
-        if contact.a < bodies:
-            add_impulse(y, contact.a, opposite, cross(arm_a, opposite))
-        else:
-            book_reaction(y, impulse, cross(arm_a, impulse))
-    apply_joint_impulses(y, tables)
+        if contact.b >= moved:
+            book_outside(y, contact.b, impulse, opposite, load3(contact.arm_b), tables)
+        if contact.a >= moved:
+            book_outside(y, contact.a, opposite, impulse, load3(contact.arm_a), tables)
+
+
+@njit
+def book_outside(y, body, impulse, opposite, arm, tables):
+    """An impulse on a kinematic body goes to its momenta, one on the world to the reactions."""
+    if body < tables.system.bodies.shape[0]:
+        add_impulse(y, body, impulse, cross(arm, impulse))
+    else:
+        book_reaction(y, opposite, cross(arm, opposite))
 
 
 @njit

@@ -13,7 +13,22 @@ from ..core.simd import clear, load
 from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, is_zero
-from .parallel import CORRECT_ISLANDS, CORRECT_ISLANDS_IN_TURN, SWEEP_POSITIONS, over_colours, over_islands
+from .parallel import (
+    CARRY_CORRECTIONS,
+    CORRECT_ISLANDS,
+    CORRECT_ISLANDS_IN_TURN,
+    MOMENTUM_OF_CORRECTIONS,
+    OVERLAP,
+    SEPARATIONS,
+    SWEEP_POSITIONS,
+    carry_on,
+    has_momentum,
+    over_all_contacts,
+    over_colours,
+    over_islands,
+    share_of,
+    shares_contacts,
+)
 from .tables import (
     ANGULAR,
     BOOK_CORRECTION,
@@ -34,7 +49,7 @@ from .tables import (
 )
 
 ROUNDING = 1e-13  # m: overlap that solvers that converge tolerate, some roundings of a position
-PASSES = 10  # most sweeps over an island
+PASSES, PASSES_WITH_MOMENTUM = 10, 40  # most sweeps over an island
 ENOUGH = 0.01  # of the overlap: what is left of it when the sweeps end
 
 
@@ -50,7 +65,8 @@ def plan_correction(tables):
     report = stepping.report[0]
     shift = stepping.shift
     count = collision.counts[CONTACTS]
-    report.overlap = overlap_of(0, count, contacts)
+    shared = shares_contacts(collision)
+    report.overlap = over_all_contacts(OVERLAP, tables) if shared else overlap_of(0, count, contacts)
     report.deepest = max(report.deepest, report.overlap)
     report.worst_penetration = max(report.worst_penetration, report.overlap)
     joint_space = in_joint_space(tables)
@@ -73,11 +89,20 @@ def plan_correction(tables):
         for i in range(count):
             contacts[i].separation += load(stepping.contact_rates, 3 * i)
         return True, OK
-    for i in range(count):
+    if shared:
+        over_all_contacts(SEPARATIONS, tables)
+    else:
+        move_separations(0, count, contacts, shift)
+    return True, OK
+
+
+@njit
+def move_separations(begin, end, contacts, shift):
+    """The separations of contacts begin … end after the displacements in `shift`."""
+    for i in range(begin, end):
         contact = contacts[i]
         n, _, _ = axes_of(contact)
         contact.separation += dot(n, relative_velocity(shift, contact, load3(contact.arm_a), load3(contact.arm_b)))
-    return True, OK
 
 
 @njit
@@ -100,9 +125,15 @@ def correct_island(number, tables):
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
-    for _ in range(PASSES):
+    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest)
+    if carries:  # no less than what velocities within the tolerance make in a step
+        enough = max(enough, tables.stepping.options[0].tolerance * tables.stepping.options[0].dt)
+    for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
+        if carries and k > 0:
+            share = share_of(k - 1, MOMENTUM_OF_CORRECTIONS)
+            carry_on(CARRY_CORRECTIONS, share, tables.stepping.shift, island, tables)
         left = over_colours(SWEEP_POSITIONS, island, tables)
-        if left <= max(ROUNDING, ENOUGH * deepest):
+        if left <= enough:
             return
         island.overlap = left
 

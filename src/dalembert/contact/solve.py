@@ -19,9 +19,11 @@ from ..core.status import OK
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
 from .parallel import (
+    CARRY_IMPULSES,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
     LOAD,
+    MOMENTUM,
     RESIDUAL,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
@@ -29,6 +31,8 @@ from .parallel import (
     SUPPORT_DOWN,
     SUPPORT_UP,
     SWEEP,
+    carry_on,
+    has_momentum,
     is_alone,
     is_wide,
     move_impulses,
@@ -38,6 +42,7 @@ from .parallel import (
     return_to_start,
     run_contact_job,
     save_start,
+    share_of,
     start_island,
 )
 from .position_correction import correct_island
@@ -100,6 +105,7 @@ def solve_impulses(tables):
 # The converging solver --------------------------------------------------------------------------------------------------
 
 SMALL = 300  # contacts
+FACTORED = 6000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
 TRIALS = 3  # of it on an island: where one fails, the next starts from more sweeps
 SWEEPS_BETWEEN = 100
 
@@ -110,7 +116,8 @@ def finish_islands(tables):
     hand yet."""
     collision, callbacks = tables.collision, tables.callbacks[0]
     for i in range(collision.counts[ISLANDS]):
-        if collision.islands[i].residual <= collision.islands[i].aim:
+        island = collision.islands[i]
+        if island.residual <= island.aim or island.end - island.first > FACTORED:
             continue
         if callbacks.finisher == 0:
             tables.stepping.report[0].wants_finisher = 1
@@ -142,7 +149,7 @@ def finish(number, tables):
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
-MANY_SWEEPS = 100  # most sweeps over a large island that moves: a factorization of it takes as long as dozens
+MANY_SWEEPS = 1000  # most sweeps over a large island that moves, or that no factorization follows
 
 
 @njit
@@ -166,6 +173,9 @@ def set_aim(island, tables):
 
 # Gauss–Seidel -----------------------------------------------------------------------------------------------------------
 
+# Momentum does not suit every contact that slides: it is halved after so many sweeps of which none has changed less than this
+# share of the least change before them.
+STALLED, SMALLER = 32, 0.9
 FINISHED = 1 << 20  # `passes` of an island that the converging solver took on
 
 
@@ -187,10 +197,11 @@ def solve_island(number, tables):
         start_island(island, tables)
     else:
         status = start_with_joints(island, tables)
-    rested = last == FINISHED and island.resting != 0
+    alone = options.finishes != 0 and island.end - island.first > FACTORED  # nothing follows the sweeps
+    rested = last == FINISHED and island.resting != 0 and not alone
     if rested:  # the impulses of the last step are right, or the converging solver is needed again
         most, propagates = 1, False
-    elif island.aim > options.tolerance:
+    elif island.aim > options.tolerance or alone:
         most = max(most, MANY_SWEEPS)
     if status == OK:
         status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
@@ -224,6 +235,7 @@ def sweep(island, most, propagates, resting, tables):
     be `resting` gets after a first sweep has failed. Returns a status."""
     end = island.iterations + most
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
+    carries, carried, share, least, since = has_momentum(island, tables), 0, MOMENTUM, math.inf, 0
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -232,12 +244,20 @@ def sweep(island, most, propagates, resting, tables):
             propagates = outcome == HELPED
             if outcome == DID_NOT_HELP and island.iterations == 0:
                 set_waits(WAIT, island, tables)
+        if carries and not propagates and not resting:
+            carry_on(CARRY_IMPULSES, share_of(carried, share), tables.stepping.motion, island, tables)
+            carried += 1
         change = over_colours(SWEEP, island, tables)
         if resting and change > island.aim:
             return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
             resting = False
             continue
         resting = False
+        since = since + 1 if change > SMALLER * least else 0
+        if since == 0 or since == STALLED:
+            least = change
+        if since == STALLED:
+            share, since = 0.5 * share, 0
         if jointed:
             status = call_limits(SWEEP_LIMITS, 0.0, tables.stepping.motion, tables)
             change = max(change, tables.stepping.answer[0])

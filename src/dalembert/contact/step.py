@@ -45,9 +45,22 @@ from ..model.tables import (
 )
 from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, ignore_far_ahead, is_fast, outruns
 from .gauss_seidel import axes_of
-from .joints import apply_impulses, book_reaction, set_targets
-from .parallel import RUN_STEPS, prepare_rows
-from .position_correction import apply_correction, plan_correction
+from .joints import add_impulses, apply_impulses, book_reaction, set_targets
+from .parallel import (
+    ADD_IMPULSES,
+    ADD_IMPULSES_OF_ISLANDS,
+    BIASES,
+    OVERLAP,
+    RUN_STEPS,
+    SAVE_IMPULSES,
+    SEPARATIONS,
+    is_shared,
+    over_all_contacts,
+    prepare_rows,
+    shares_contacts,
+    whole_pairs,
+)
+from .position_correction import apply_correction, move_separations, overlap_of, plan_correction
 from .restitution import (
     ELASTIC_ROUNDS,
     add_impacts,
@@ -184,8 +197,34 @@ def step_entry(data, task, stop, y, n, dydt, m):
     if task == RUN_STEPS:
         return run_steps(_floats(y, n), _floats(dydt, m), stop, table_at(ContactTables, data))
     tables, result = table_at(ContactTables, _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]), _floats(dydt, 1)
-    result[0] = max(result[0], run_job(task, n, m, tables))
+    result[0] = max(result[0], run_step_job(task, n, m, tables))
     return OK
+
+
+@njit
+def run_step_job(kind, begin, end, tables):
+    """Items begin … end of a job that threads share (see `parallel`); returns the largest of the values of its items."""
+    collision, stepping = tables.collision, tables.stepping
+    if kind < OVERLAP or kind > ADD_IMPULSES_OF_ISLANDS:
+        return run_job(kind, begin, end, tables)
+    if kind == OVERLAP:
+        return overlap_of(begin, end, collision.contacts)
+    if kind == BIASES:
+        return set_gap_biases(begin, end, tables)
+    if kind == SEPARATIONS:
+        move_separations(begin, end, collision.contacts, stepping.shift)
+    elif kind == SAVE_IMPULSES:
+        save_warm_start(begin, end, collision)
+    else:
+        y = _floats(stepping.job_state[0], stepping.job_state[1])
+        if kind == ADD_IMPULSES:
+            add_impulses(whole_pairs(begin, collision), whole_pairs(end, collision), y, tables)
+            return 0.0
+        for i in range(begin, end):
+            island = collision.islands[i]
+            if not is_shared(island, collision):
+                add_impulses(island.first, island.end, y, tables)
+    return 0.0
 
 
 STEP_ENTRY = CFunction(step_entry, C_SIGNATURE)
@@ -350,7 +389,10 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if status != OK:
         return status
     end_stage(stepping.timer, SOLVER)
-    save_warm_start(collision)
+    if shares_contacts(collision):
+        over_all_contacts(SAVE_IMPULSES, tables)
+    else:
+        save_warm_start(0, collision.counts[CONTACTS], collision)
     call_surfaces(SAVE_SURFACES, h if with_forces else 0.0, y, tables)
     if joint_space:
         status = call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
@@ -489,6 +531,9 @@ def set_biases(h, tables):
     driven = tables.system.commands.shape[0] > 0
     if joint_space:
         call_coordinates(RATES, 0.0, motion, rates, tables)
+    stepping.job_time[0] = h
+    if shares_contacts(tables.collision) and not driven and over_all_contacts(BIASES, tables) == 0.0:
+        return False
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
         if contact.restitution == 0.0 and not driven:
@@ -505,6 +550,19 @@ def set_biases(h, tables):
             contact.bias -= along
             store(stepping.surface_speeds, i, along)
     return bounces
+
+
+@njit
+def set_gap_biases(begin, end, tables):
+    """The biases of contacts begin … end without restitution; returns 1 if there are others, 0 if not."""
+    contacts, slop, h = tables.collision.contacts, tables.stepping.options[0].slop, tables.stepping.job_time[0]
+    others = 0.0
+    for i in range(begin, end):
+        if contacts[i].restitution == 0.0:
+            contacts[i].bias = gap_bias(contacts[i], h, slop)
+        else:
+            others = 1.0
+    return others
 
 
 @njit

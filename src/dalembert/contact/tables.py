@@ -217,7 +217,14 @@ class Stepping(NamedTuple):
     wide_result: Any = column(
         "1", unit="any", doc="of a job over groups that a thread does by itself; each has its own"
     )
-    wide_sums: Any = column("0", doc="sums over each group, and the share of a warm start that is taken")
+    wide_sums: Any = column("0", doc="two sums over each group, or first what of its impulses is taken")
+    before_impulses: Any = column(
+        "3 * contacts", unit="N s; kg m", doc="before the last sweep, see `parallel.carry_on`"
+    )
+    wide_before: Any = column("0", doc="the same of groups")
+    before_motion: Any = column(
+        "MOTION * (bodies + 1)", unit="m/s, rad/s; m, rad", doc="velocities or displacements before it, likewise"
+    )
     wide_bodies: Any = column(
         "0", np.int32, doc="rows of `motion` of the bodies of each group: first four, second four"
     )
@@ -256,6 +263,9 @@ class Stepping(NamedTuple):
     )
     contact_rates: Any = column("3 * contacts", unit="m/s", doc="of contacts in joint coordinates: see RATES")
     state_of_bodies: Any = column(doc="the state of the bodies, where that of the step is in joint coordinates")
+    job_state: Any = column("2", np.int64, doc="the address of the state and its size, for jobs of threads")
+    job_time: Any = column("1", unit="s", doc="the time over which biases are found, likewise")
+    contact_works: Any = column("2 * contacts", unit="J", doc="work of the normal part and of friction")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
     saved_passes: Any = column("2 * bodies", np.int64, doc="`passes` and `waits` at the start of the step")
     passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")

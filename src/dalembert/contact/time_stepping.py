@@ -29,9 +29,8 @@ from .fast import half_thickness, sizes_of_bodies
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .parallel import ALONE, RUN_STEPS, SUMS
 from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
-from .solve import run_job
 from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, no_workspace, slowness
-from .step import STEP_ENTRY, run_steps
+from .step import STEP_ENTRY, run_step_job, run_steps
 from .surface_laws import Surfaces
 from .surface_rows import SURFACES_ENTRY, surfaces_task
 from .surface_tables import (
@@ -45,7 +44,7 @@ from .surface_tables import (
     with_room_of_surfaces,
 )
 from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
-from .wide_rows import SIZE, WIDE_ENTRY, run_wide_job
+from .wide_rows import BEFORE_POINT, SIZE, WIDE_ENTRY, run_wide_job
 
 FINISHER = "interior_point"  # of islands that sweeps leave unsolved
 MANY = 32  # colliders of a scene whose large islands are swept four wide
@@ -166,6 +165,7 @@ class ContactStepper(FixedStepper):
             room = len(self.collision.contacts)  # the system gives memory only to what is written
             wide, bodies = np.zeros(SIZE * room), np.zeros(LANE_COUNTS * room, np.int32)
             self._tables = self._tables._replace(wide=wide, wide_bodies=bodies, wide_sums=np.zeros(SUMS * room + 1))
+            self._tables = self._tables._replace(wide_before=np.zeros(BEFORE_POINT * room))
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data
@@ -238,7 +238,7 @@ class ContactStepper(FixedStepper):
 
         def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
             best = view(result, 1)
-            best[0] = max(best[0], run_job(kind, begin, end, tables))
+            best[0] = max(best[0], run_step_job(kind, begin, end, tables))
             return OK
 
         self._job = C_TYPE(job)

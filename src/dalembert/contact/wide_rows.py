@@ -36,7 +36,20 @@ from ..core.simd_bodies import (
 from ..core.status import OK
 from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
-from .parallel import ALONE, LOAD, PACK, SCALE, SEARCH, SUMS, WARM_START, WIDE_POSITIONS, WIDE_RESIDUAL, WIDE_SWEEP
+from .parallel import (
+    ALONE,
+    CARRY_CORRECTIONS,
+    CARRY_IMPULSES,
+    LOAD,
+    PACK,
+    SCALE,
+    SEARCH,
+    SUMS,
+    WARM_START,
+    WIDE_POSITIONS,
+    WIDE_RESIDUAL,
+    WIDE_SWEEP,
+)
 from .tables import BEFORE, MOTION, ROW, ContactTables
 
 # Offsets of a group: the frame of the pair, its friction
@@ -48,6 +61,7 @@ POINT = 64
 ARM_A, ARM_B, BIAS, IMPULSE = 0, 12, 24, 28
 INVERSE, RESPONSE_T, RESPONSE_S, STEP, GAP, CORRECTION = range(40, 64, 4)
 SIZE = HEAD + POINT  # numbers a contact takes at most
+BEFORE_POINT = 12  # numbers a point has in `wide_before`: its impulse, or first its multiplier
 
 
 @inlined
@@ -318,14 +332,46 @@ def search_groups(begin, end, collision, stepping):
 
 @njit
 def scale_groups(begin, end, collision, stepping):
-    """Impulses of groups begin … end ← the share of them that the last number of `wide_sums` says."""
+    """Impulses of groups begin … end ← the share of them that `wide_sums` says."""
     wide, sums = stepping.wide, stepping.wide_sums
-    share = spread(load(sums, sums.shape[0] - 1))
     for g in range(begin, end):
+        share = spread(load(sums, SUMS * g))
         at = group_at(g, collision) + HEAD + IMPULSE
         for k in range(points_of(g, collision)):
             for c in range(0, 12, 4):
                 store4(wide, at + POINT * k + c, times4(share, load4(wide, at + POINT * k + c)))
+
+
+@njit
+def carry_impulses(begin, end, collision, stepping):
+    """The part of `parallel.carry_on` for the impulses of groups begin … end."""
+    wide, before, sums = stepping.wide, stepping.wide_before, stepping.wide_sums
+    for g in range(begin, end):
+        share = load(sums, SUMS * g)
+        at, old = group_at(g, collision) + HEAD + IMPULSE, BEFORE_POINT * collision.group_points[g]
+        for k in range(points_of(g, collision)):
+            for c in range(0, 12, 4):
+                carry4(wide, at + POINT * k + c, before, old + BEFORE_POINT * k + c, share)
+
+
+@njit
+def carry_corrections(begin, end, collision, stepping):
+    """The part of `parallel.carry_on` for the multipliers of the displacements of groups begin … end."""
+    wide, before, sums = stepping.wide, stepping.wide_before, stepping.wide_sums
+    for g in range(begin, end):
+        share = load(sums, SUMS * g)
+        at, old = group_at(g, collision) + HEAD + CORRECTION, BEFORE_POINT * collision.group_points[g]
+        for k in range(points_of(g, collision)):
+            carry4(wide, at + POINT * k, before, old + BEFORE_POINT * k, share)
+
+
+@inlined
+def carry4(wide, at, before, old, share):
+    """Carry on one number of each lane."""
+    now = load4(wide, at)
+    if share > 0.0:
+        store4(wide, at, plus4(now, times4(spread(share), minus4(now, load4(before, old)))))
+    store4(before, old, now)
 
 
 # Sweeps -------------------------------------------------------------------------------------------------------------------
@@ -489,6 +535,10 @@ def run_wide_job(kind, begin, end, tables):
         search_groups(begin, end, collision, stepping)
     elif kind == SCALE:
         scale_groups(begin, end, collision, stepping)
+    elif kind == CARRY_IMPULSES:
+        carry_impulses(begin, end, collision, stepping)
+    elif kind == CARRY_CORRECTIONS:
+        carry_corrections(begin, end, collision, stepping)
     else:
         store_impulses(begin, end, collision, stepping.wide)
     return 0.0

@@ -1,0 +1,87 @@
+"""Large islands: sweeps with momentum solve them, overlap goes, and threads share the rest of the step."""
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+from dalembert.collide.tables import CONTACTS, ISLANDS
+from dalembert.contact import parallel
+from dalembert.core import jit
+
+DT = 1 / 60
+pytestmark = pytest.mark.skipif(jit.DISABLED, reason="takes minutes without compilation")
+
+
+def stack(across=6, layers=8, overlap=0.0):
+    """Boxes of 1 m side by side in layers, of which each is set off by a half from the one below, pressed into each other."""
+    scene = dal.Scene("stack", material=dal.Material(0.6))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    height, apart = 1.0 - overlap, 1.02
+    for layer in range(layers):
+        for i in range(across):
+            for j in range(across):
+                at = (apart * i + 0.4 * (layer % 2), apart * j + 0.3 * (layer % 2), height * (layer + 0.5))
+                scene.add_body(f"{layer} {i} {j}", dal.Box(1, 1, 1), density=500.0, position=at)
+    return scene
+
+
+def largest(run):
+    islands = run._driver.collision.islands[: run._driver.collision.counts[ISLANDS]].view(np.ndarray)
+    return islands[np.argmax(islands["end"] - islands["first"])]
+
+
+def test_overlap_all_over_a_large_stack_goes_in_three_steps():
+    """Ten sweeps without momentum leave millimetres, as the layers lift those above them in turn."""
+    run = dal.Simulation(stack(overlap=0.01), dt=DT, frames=1e3)
+    run.advance(3 * DT)
+    collision = run._driver.collision
+    contacts = collision.contacts[: collision.counts[CONTACTS]]
+    assert largest(run)["end"] - largest(run)["first"] > 1000
+    assert -contacts.separation.min() < 1e-4
+
+
+def thrown(count=350, seed=2):
+    """Boxes that fall into a bin."""
+    rng = np.random.default_rng(seed)
+    scene = dal.Scene("thrown", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for i, (x, y) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
+        size = (0.2, 2.4, 4.0) if x else (2.4, 0.2, 4.0)
+        scene.add_obstacle(f"side {i}", dal.Box(*size), position=(1.1 * x, 1.1 * y, 2.0))
+    for i in range(count):
+        layer, place = divmod(i, 49)
+        q = rng.normal(size=4)
+        at = (0.27 * (place % 7 - 3), 0.27 * (place // 7 - 3), 0.2 + 0.3 * layer)
+        shape = dal.Box(*rng.uniform(0.14, 0.22, 3))
+        scene.add_body(f"{i}", shape, density=800.0, orientation=q / np.linalg.norm(q), position=at)
+    return scene
+
+
+def test_a_large_pile_in_motion_is_within_its_aim_in_every_step():
+    run = dal.Simulation(thrown(), dt=DT, frames=1e3)
+    sizes = []
+    for _ in range(60):
+        run.advance(DT)
+        sizes.append(int(largest(run)["end"] - largest(run)["first"]))
+    assert max(sizes) > 1000
+    assert run.report.contact.unsolved == 0
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_momenta_and_ledger_have_the_same_bits_for_any_number_of_threads(threads):
+    """With a belt, on which impulses are booked apart, and a pair that bounces."""
+
+    def scene():
+        made = thrown(200)
+        made.set_contact("0", "1", friction=0.2, restitution=0.5)
+        made.add_body("belt", dal.Box(1.9, 1.9, 0.05), position=(0, 0, 0.03), surface_velocity=(0.2, 0, 0))
+        return made
+
+    one, more = (dal.Simulation(scene(), dt=DT, frames=1e3, threads=n) for n in (1, threads))
+    for _ in range(6):
+        for run in (one, more):
+            run.advance(8 * DT)
+        assert one._driver.collision.counts[CONTACTS] > parallel.SHARED or run.time < 0.5
+        for name in ("position", "momentum", "orientation", "angular_momentum"):
+            assert np.array_equal(getattr(one.state, name), getattr(more.state, name))
+        assert one.report.energy_residual == more.report.energy_residual
