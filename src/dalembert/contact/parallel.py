@@ -236,8 +236,10 @@ MOMENTUM, MOMENTUM_OF_CORRECTIONS = 0.7, 0.8
 
 @inlined
 def has_momentum(island, tables):
-    """Whether sweeps over an island may have momentum: a large one without joints, whose impulses are no part of x."""
-    return not in_joint_space(tables) and island.jointed == 0 and island.end - island.first >= LARGE
+    """Whether sweeps over an island may have momentum: a large one without joints and laws of surfaces, whose impulses are no
+    part of x."""
+    plain = island.jointed == 0 and island.surfaces == 0
+    return plain and not in_joint_space(tables) and island.end - island.first >= LARGE
 
 
 @inlined
