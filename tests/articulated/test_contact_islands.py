@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from dalembert.collide.tables import ISLANDS
 
 MATERIAL = dal.Material(friction=0.6)
 DT = 0.002
@@ -30,7 +31,7 @@ def ground(name="robots"):
 
 def islands(run):
     collision = run._driver.collision
-    return collision.islands[: collision.counts[3]]
+    return collision.islands[: collision.counts[ISLANDS]]
 
 
 def simulation(scene, **settings):
