@@ -14,19 +14,14 @@ from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, is_zero
 from .parallel import (
-    CARRY_CORRECTIONS,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
-    MOMENTUM_OF_CORRECTIONS,
     OVERLAP,
     SEPARATIONS,
     SWEEP_POSITIONS,
-    carry_on,
-    has_momentum,
     over_all_contacts,
     over_colours,
     over_islands,
-    share_of,
     shares_contacts,
 )
 from .tables import (
@@ -49,7 +44,7 @@ from .tables import (
 )
 
 ROUNDING = 1e-13  # m: overlap that solvers that converge tolerate, some roundings of a position
-PASSES, PASSES_WITH_MOMENTUM = 10, 40  # most sweeps over an island
+PASSES = 10  # most sweeps over an island
 ENOUGH = 0.01  # of the overlap: what is left of it when the sweeps end
 
 
@@ -125,15 +120,9 @@ def correct_island(number, tables):
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
-    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest)
-    if carries:  # no less than what velocities within the tolerance make in a step
-        enough = max(enough, tables.stepping.options[0].tolerance * tables.stepping.options[0].dt)
-    for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
-        if carries and k > 0:
-            share = share_of(k - 1, MOMENTUM_OF_CORRECTIONS)
-            carry_on(CARRY_CORRECTIONS, share, tables.stepping.shift, island, tables)
+    for _ in range(PASSES):
         left = over_colours(SWEEP_POSITIONS, island, tables)
-        if left <= enough:
+        if left <= max(ROUNDING, ENOUGH * deepest):
             return
         island.overlap = left
 
