@@ -56,7 +56,8 @@ from .tables import (
 )
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
-FINISHING = 300  # most factorizations for an island that sweeps left unsolved
+# Most factorizations for an island that sweeps left unsolved: where it is large, as many as do not take much longer.
+FINISHING, LEAST_FINISHING, OF_CONTACTS = 200, 20, 60000
 MOST_EDGES = MOST_BLOCKS * (MOST_BLOCKS - 1) // 2  # between the blocks of a row
 POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
 
@@ -246,7 +247,8 @@ def solve_impulses(tables, work):
             return NON_FINITE
         if step.contacts + step.rows == 0:
             continue
-        step.tolerance, step.relative = ROUNDING * static_speed(island, tables), stepping.options[0].tolerance
+        step.tolerance = ROUNDING * max(static_speed(island, tables), largest_rate(work))
+        step.relative = stepping.options[0].tolerance
         status = solve_loaded(work)
         if status != OK:
             return status
@@ -267,6 +269,22 @@ def static_speed(island, tables):
     contacts, rows, largest = tables.collision.contacts, tables.stepping.rows, 0.0
     for i in range(island.first, island.end):
         largest = max(largest, contacts[i].impulse[0] * rows[ROW * i + RESPONSE])
+    return largest
+
+
+@njit
+def largest_rate(work):
+    """The largest Σ |J w| of a contact's normal over one of its blocks (m/s), of which its velocity is a difference."""
+    problem, largest = work.problem, 0.0
+    for i in range(problem.step[0].contacts):
+        cone = problem.cones[i]
+        for side in range(MOST_BLOCKS):
+            if cone.blocks[side] < 0:
+                break
+            block, rate = problem.blocks[cone.blocks[side]], 0.0
+            for k in range(block.speeds):
+                rate += abs(load(problem.jacobian, cone.at[side] + k) * load(problem.speeds, block.first + k))
+            largest = max(largest, rate)
     return largest
 
 
@@ -314,7 +332,8 @@ def finish_island(number, tables, work):
     island, step = tables.collision.islands[number], work.problem.step[0]
     if not load_island(number, tables.stepping.free_motion, True, tables, work):
         return OK
-    step.max_iterations, step.tolerance = FINISHING, island.aim
+    step.max_iterations = min(FINISHING, max(LEAST_FINISHING, OF_CONTACTS // max(1, step.contacts)))
+    step.tolerance = island.aim
     status = solve_loaded(work)
     if status == NEED_ROOM:
         return status

@@ -106,7 +106,7 @@ def solve_impulses(tables):
 
 SMALL = 300  # contacts
 FACTORED = 6000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
-TRIALS = 3  # of it on an island: where one fails, the next starts from more sweeps
+TRIALS = 2  # of it on a small island: where one fails, the next starts from more sweeps
 SWEEPS_BETWEEN = 100
 
 
@@ -133,7 +133,7 @@ def finish(number, tables):
     """Solve an island by the converging solver, from where sweeps left it. Returns a status."""
     island = tables.collision.islands[number]
     set_passes(FINISHED, island, tables)
-    for trial in range(TRIALS):
+    for trial in range(TRIALS if island.end - island.first <= SMALL else 1):
         if trial > 0:
             move_impulses(LOAD, island, tables)
             status = sweep(island, SWEEPS_BETWEEN, False, False, tables)
@@ -149,7 +149,7 @@ def finish(number, tables):
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
-MANY_SWEEPS = 1000  # most sweeps over a large island that moves, or that no factorization follows
+MANY_SWEEPS = 300  # most sweeps over a large island that moves, or that no factorization follows
 
 
 @njit
