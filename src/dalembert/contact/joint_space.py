@@ -79,13 +79,12 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
-from .limits import set_bounce
+from .limits import set_stops
 from .rows import (
     Rows,
     bound_rate,
     contact_velocity,
     correct_stops_of_rows,
-    island_work_of_rows,
     residual_of_rows,
     sweep_positions_of_rows,
     sweep_rows,
@@ -103,14 +102,12 @@ from .tables import (
     RATES,
     REFACTOR,
     RESIDUAL_OF_ROWS,
-    SET_BOUNCES,
-    SET_PLASTIC,
+    SET_STOPS,
     STOP_ISLAND,
     SWEEP_POSITIONS_OF_ROWS,
     SWEEP_ROWS,
     UPDATE_SATURATION,
     WARM_START_ROWS,
-    WORK,
     ContactTables,
 )
 
@@ -505,19 +502,6 @@ def stop_island(number, z, reduced, js, tables):
 
 
 @njit
-def set_bounces(h, plastic, js, tables):
-    """The biases of stops; unless `plastic`, they bounce. Returns whether one does."""
-    bounds, forces, motion = tables.stepping.bounds, tables.system.forces, tables.stepping.motion
-    bounces = False
-    for i in range(bounds.shape[0]):
-        force = forces[bounds[i].force]
-        if force.kind == STOP:
-            rate = bound_rate(i, motion, js.rows)
-            bounces = set_bounce(bounds[i], force.restitution, h, rate, plastic) or bounces
-    return bounces
-
-
-@njit
 def correct_stops(js, tables):
     """Remove the overlap of stops, in `shift`; their gaps are then those of the new place. Returns whether there is some."""
     collision, stepping, some = tables.collision, tables.stepping, False
@@ -557,8 +541,8 @@ def task_of_step(task, h, y, out, tables, reduced, js):
                 store(out, 3 * i + k, u[k])
     elif task == BOOK:
         book(h, y, reduced, js, tables)
-    elif task in (SET_BOUNCES, SET_PLASTIC):
-        status = 1 if set_bounces(h, task == SET_PLASTIC, js, tables) else 0
+    elif task == SET_STOPS:
+        set_stops(h, tables.stepping.bounds, tables.system.forces)
     elif task == UPDATE_SATURATION:
         status = 1 if change_sides(int(h), reduced, js, tables) else 0
     elif task == REFACTOR:
@@ -589,15 +573,13 @@ def task_of_island(task, number, out, tables, rows):
         out[number] = sweep_positions_of_rows(island, rows, tables)
     elif task == WARM_START_ROWS:
         warm_start_rows(island, rows, tables)
-    elif task == WORK:
-        out[0], out[1] = island_work_of_rows(island, rows, tables)
     return OK
 
 
 @njit
 def joint_space_task(task, h, y, out, tables, reduced, js):
     """Do one of the tasks that `tables` lists; returns a status."""
-    if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS, WORK):
+    if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS):
         return task_of_island(task, int(h), out, tables, js.rows)
     return task_of_step(task, h, y, out, tables, reduced, js)
 

@@ -78,6 +78,10 @@ class JointContactStepper(ContactStepper):
             callbacks.rides = RIDES_ENTRY.address if len(self.own.system.commands) else 0
         callbacks.limits = callbacks.coordinates
 
+    def _rows(self) -> Rows:
+        """See `ContactStepper`; their arrays are those of the table of joint coordinates."""
+        return self._joint_space.rows  # type: ignore[no-any-return]
+
     def _make_workspace(self, solver: ContactSolver) -> Any:
         """The workspace of a solver."""
         if solver.make_workspace is not make_workspace:

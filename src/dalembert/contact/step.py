@@ -55,8 +55,8 @@ from .position_correction import apply_correction, plan_correction
 from .restitution import (
     ELASTIC_ROUNDS,
     add_impacts,
+    bounce_mechanisms,
     gap_bias,
-    limit_restitution,
     load_free_motion,
     load_speeds,
     make_impacts,
@@ -80,9 +80,9 @@ from .tables import (
     RATES,
     REFACTOR,
     ROW,
-    SET_BOUNCES,
     SET_SOFT,
     SET_SOFT_IDLE,
+    SET_STOPS,
     SMOOTH,
     SOLVER,
     START_STEP,
@@ -442,23 +442,25 @@ def fill_rows(h, with_forces, before, y, tables):
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
     Returns (whether elastic bodies bounced, a status)."""
-    bounces, impacts = set_biases(h, tables), 0
-    if bounces and not in_joint_space(tables):
-        impacts, bounces = make_impacts(h, with_forces, y, tables)
-    bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
-    status = solve_impulses(tables)
+    impacts = 0
+    if set_biases(h, tables) and not in_joint_space(tables):
+        impacts = make_impacts(h, with_forces, y, tables)
+    call_limits(SET_STOPS, h, y, tables)
+    bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+    if status == OK:
+        status = solve_impulses(tables)
     trial = 0
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
         status = call_limits(REFACTOR, h, y, tables)
         load_free_motion(h, impacts, y, tables)
         if status == OK:
+            bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+        if status == OK:
             status = solve_impulses(tables)
-    if status == OK and bounces:
-        status = limit_restitution(h, with_forces, impacts, y, tables)
-    if impacts != 0:
+    if impacts != 0 or bounced:
         add_impacts(tables)
-    return impacts == ELASTIC_ROUNDS, status
+    return impacts == ELASTIC_ROUNDS or bounced, status
 
 
 @njit

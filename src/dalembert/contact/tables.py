@@ -47,14 +47,14 @@ REPORT = np.dtype(
 # A force on a coordinate within bounds (see `limits`): its row of the table of forces, its entry in the state's ledger, its
 # bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
 # impulses and at the start of the step, the distance to the stop, the response to a unit impulse (OFF: none) and the
-# compliance beside it, the impulse, that of a first solution with restitution, that of a displacement, and, for the
-# interior point solver, the active bound. In joint coordinates, `soft` is the row of that table that acts as this bound; −1
+# compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop, that of a
+# displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the row of that table that acts as this bound; −1
 # if none does.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
      ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
-     ("first_impulse", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
+     ("first_impulse", "f8"), ("impact", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
     align=True,
 )  # fmt: skip
 # A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
@@ -80,11 +80,13 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # address of the table that only the solver knows. `coordinates`: the function of joint coordinates, which is `limits` as well
 # (0: those of bodies), and the addresses of the two tables that only it knows. `finisher`: a solver of second order for
 # islands that sweeps leave unsolved (0: none), with the number of the island. `continuous`:
-# continuous collision detection; 0 until something is fast.
+# continuous collision detection; 0 until something is fast. `impacts`: the impacts of mechanisms (0: nothing that has joints
+# bounces), and the address of the table that only it knows.
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
      ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
-     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8"), ("rides", "i8")],
+     ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8"), ("rides", "i8"),
+     ("impacts", "i8"), ("impact_rows", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -222,8 +224,8 @@ class Stepping(NamedTuple):
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
     )
-    first_motion: Any = column("packed", unit="m/s, rad/s", doc="the velocities that they lead to")
-    first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
+    first_motion: Any = column("packed", unit="m/s, rad/s", doc="`motion` before a round of `mechanism_impacts`")
+    first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="impulses of joints, likewise")
     impacts: Any = column("3 * contacts", unit="N s", doc="impulses of the impacts of a step, see `restitution`")
     kick: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="what forces add to the velocities in a step")
     bounds: Any = column(dtype=BOUND)
@@ -294,20 +296,18 @@ SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, FINISH_ISLAND = 1, 2, 3
 START_STEP = 0  # rates at the start of a step
 SET_SOFT, SET_SOFT_IDLE = 1, 2  # the soft rows, before the mechanism's factorization; idle: no forces act in the step
 UPDATE_ROWS, UPDATE_ROWS_IDLE = 3, 4  # all rows, gaps, limits and responses at the kinematics table
-SET_BOUNCES, SET_PLASTIC = 5, 6  # the biases at stops, with and without restitution; returns 1 if one bounces
+SET_STOPS = 5  # the biases at stops, without restitution
 UPDATE_SATURATION = 7  # which motors are at their limits; h: the trial; returns 1 if one has changed
 REFACTOR = 8  # the factorization and the responses after that
 APPLY_WARM_START = 9  # apply the impulses in the table of bounds to `motion`
 SWEEP_LIMITS = 10  # a sweep over the bounds; the largest change of a rate
 LIMITS_RESIDUAL = 11  # the largest residual
-WORK = 12  # the work of stops, and its size
 APPLY_TO_STATE = 13  # apply the impulses to the state
 CORRECT_STOPS = 14  # add the displacement of stops to `shift`; 1 if there is one
 BOOK_CORRECTION = 15  # the work along `shift`, into the ledger; the work of bounds
 BOOK_CORRECTION_OF_SOFT = 16  # the same of soft rows
-# Tasks of joint coordinates, whose function also does those tasks of `limits` that are left there: SET_BOUNCES, SET_PLASTIC,
-# UPDATE_SATURATION, REFACTOR, WORK (of an island and all that it has) and CORRECT_STOPS. For a step over h (s); h = 0: no
-# forces act.
+# Tasks of joint coordinates, whose function also does those tasks of `limits` that are left there: SET_STOPS,
+# UPDATE_SATURATION, REFACTOR and CORRECT_STOPS. For a step over h (s); h = 0: no forces act.
 PLACE = 20  # move the state to the middle of the step, with the forces there
 FILL_ROWS = 21  # J, M⁻¹ Jᵀ, responses and rates of all rows
 FREE_SPEEDS = 22  # `motion` = the speeds with the impulses of the forces
@@ -319,6 +319,8 @@ DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y
 # Tasks over the rows of one island
 WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
+# Tasks of the impacts of mechanisms: find them within h (s); apply their impulses to `motion`
+MAKE_IMPACTS, PUSH_IMPACTS = 33, 34
 
 
 @inlined

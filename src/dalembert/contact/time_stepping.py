@@ -16,7 +16,7 @@ from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED
 from ..core.status import OK
-from ..core.tables import address_table, grow
+from ..core.tables import address_table, allocate, grow
 from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
@@ -27,8 +27,10 @@ from .continuous import CONTINUOUS_ENTRY, continuous_task
 from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .fast import half_thickness, sizes_of_bodies
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
+from .mechanism_impacts import IMPACTS_ENTRY, MechanismImpacts, bounces, impacts_task
 from .parallel import ALONE, RUN_STEPS, SUMS
 from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
+from .rows import Rows
 from .solve import run_job
 from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
@@ -158,6 +160,7 @@ class ContactStepper(FixedStepper):
         callbacks.workspace = workspace.ctypes.data
         self._fit_coordinates(tables)
         callbacks.continuous = self._continuous_address(tables)
+        callbacks.impacts = self._impacts_address(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy(), wide_result=np.zeros(1))
@@ -250,6 +253,23 @@ class ContactStepper(FixedStepper):
         self._measure, self._continuous = C_TYPE(measure), C_TYPE(call)
         functions[DISTANCE] = _address_of(self._measure)
         return _address_of(self._continuous)
+
+    def _rows(self) -> Rows:
+        """Those of joint coordinates; none in those of bodies."""
+        return allocate(Rows, dict.fromkeys(("contacts", "path", "span", "bounds"), 0), indices=np.zeros(0, np.int64))
+
+    def _impacts_address(self, tables: ContactTables) -> int:
+        """Of the impacts of mechanisms; 0 where nothing that has joints can bounce."""
+        if not bounces(tables):
+            return 0
+        sizes = {"contacts": len(self.collision.contacts), "bounds": len(tables.stepping.bounds)}
+        own = allocate(MechanismImpacts, sizes, rows=self._rows())
+        self._impact_rows = own, address_table(own)
+        tables.callbacks.impact_rows = self._impact_rows[1].ctypes.data
+        if not DISABLED:
+            return IMPACTS_ENTRY.address
+        self._impacts = C_TYPE(lambda data, task, h, *_: int(impacts_task(task, h, own, tables)))
+        return _address_of(self._impacts)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
