@@ -4,7 +4,8 @@ Collision detection finds what is within reach of a body at its velocity before 
 that: then the step looks again, with the new velocities (`outruns`). What is fast in relation to its thickness is watched in
 free motion too (`continuous`).
 
-In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; the numbers of an impact.
+In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; what impacts in free motion
+did.
 """
 
 import math
@@ -14,9 +15,10 @@ import numpy as np
 
 from ..collide.tables import CONTACTS
 from ..core.jit import njit
-from ..core.math3 import load3, norm, store3
+from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
 from ..core.simd import load, store
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
+from .gauss_seidel import axes_of, world_impulse
 from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, three
 
 FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
@@ -146,3 +148,49 @@ def ignore_far_ahead(h, tables):
         if fast and contact.separation > FAR_AHEAD * least and colliders[pairs[contact.pair].b].kind != HALF_SPACE:
             contact.separation += BEYOND * both
             store3(contact.impulse, (0.0, 0.0, 0.0))
+
+
+# What impacts in free motion did ----------------------------------------------------------------------------------------
+
+
+@njit
+def note_impulse(a, b, position, axes, impulse, tables):
+    """Add an impulse (world axes) on collider b, and its opposite on a, to `struck`. Returns whether there was room."""
+    struck, report = tables.stepping.struck, tables.stepping.report[0]
+    number = 0
+    while number < report.struck and (struck[number].a != a or struck[number].b != b):
+        number += 1
+    if number >= struck.shape[0]:
+        return False
+    row = struck[number]
+    if number == report.struck:
+        report.struck += 1
+        row.a, row.b = a, b
+        store3(row.position, position)
+        store3(row.impulse, (0.0, 0.0, 0.0))
+        for k in range(3):
+            row.frame[k], row.frame[3 + k], row.frame[6 + k] = axes[0][k], axes[1][k], axes[2][k]
+    n, t, s = axes_of(row)
+    store3(row.impulse, add(load3(row.impulse), (dot(n, impulse), dot(t, impulse), dot(s, impulse))))
+    return True
+
+
+@njit
+def note_contacts(tables):
+    """Add the impulses of all contacts. Returns whether there was room."""
+    contacts, pairs = tables.collision.contacts, tables.collision.pairs
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        p, axes = load3(contact.impulse), axes_of(contact)
+        if p[0] != 0.0:
+            pair, push = pairs[contact.pair], world_impulse(axes[0], axes[1], axes[2], p[0], p[1], p[2])
+            if not note_impulse(pair.a, pair.b, load3(contact.position), axes, push, tables):
+                return False
+    return True
+
+
+@njit
+def note_strike(a, b, position, n, size, tables):
+    """Add an impulse along n. Returns whether there was room."""
+    t = perpendicular(n)
+    return note_impulse(a, b, position, (n, t, cross(n, t)), scale(size, n), tables)

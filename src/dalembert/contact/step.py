@@ -47,7 +47,7 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
-from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, ignore_far_ahead, is_fast, outruns
+from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, ignore_far_ahead, is_fast, note_contacts, outruns
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .parallel import RUN_STEPS, prepare_rows
@@ -98,6 +98,7 @@ from .tables import (
     in_joint_space,
     load_motion,
     note_residual,
+    note_way,
     relative_velocity,
     six,
     three,
@@ -122,6 +123,7 @@ def run_steps(y, dydt, stop, tables):
     options = stepping.options[0]
     report = stepping.report[0]
     if options.fresh != 0:
+        report.unnoted = 0
         status = find_initial_contacts(options.start + report.steps * options.dt, y, dydt, tables)
         if status != OK:
             return status
@@ -206,13 +208,14 @@ def step(t, y, dydt, tables):
     copy(stepping.saved, y)
     save_memory(tables.collision.counts, stepping)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
+    report.struck, report.unnoted, report.way_residual, report.way_aim = 0, 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
     status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
-    residual, aim = report.residual, report.aim  # those of an impact in free motion follow
+    residual, aim = report.residual, report.aim  # impacts in free motion follow
     if status == OK:
         status = move_to_end(t, h, y, dydt, tables)
     if status == OK and not is_finite(y):
@@ -221,12 +224,14 @@ def step(t, y, dydt, tables):
     if status != OK:
         swap(y, stepping.saved)
         restore_memory(tables.collision.counts, stepping)
-        report.impacts, report.held = impacts, held
+        report.impacts, report.held, report.struck = impacts, held, 0
         if was_fast:
             copy(y, stepping.origin)
         restore_kinematics(t, y, dydt, tables)
         return status
     report.residual, report.aim = residual, aim
+    if report.way_residual > 0.0 and (aim <= 0.0 or report.way_residual * aim > residual * report.way_aim):
+        report.residual, report.aim = report.way_residual, report.way_aim
     note_residual(report)
     return OK
 
@@ -340,6 +345,9 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     """
     collision, stepping = tables.collision, tables.stepping
     options, joint_space = stepping.options[0], in_joint_space(tables)
+    if options.fast != 0 and stepping.report[0].unnoted != 0 and not note_contacts(tables):
+        return NEED_ROOM
+    stepping.report[0].unnoted = 1
     reach = options.dt if options.fast != 0 else h
     set_travel(reach, tables.system.settings[0].rigid, tables.system.kinematics, collision)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
@@ -557,6 +565,7 @@ def advance(t, h, first, y, dydt, tables):
             stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
             status = resolve_impacts(t + h - left, left, y, dydt, tables)
             stepping.options[0].iterations = iterations
+            note_way(report)
         book_detour(left - h if first else left, y, tables)
         if status != OK:
             return status

@@ -36,13 +36,22 @@ OPTIONS = np.dtype(
 # tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
 # solver; `naps`: islands that fell asleep; `wants_finisher`: whether steps need the converging solver for islands;
 # `impacts`: of fast bodies in free motion; `held`: half steps in which fast bodies had too many, and were held where they
-# were.
+# were; `struck`: how many rows of that table the step has; `unnoted`: whether the
+# impulses of the contacts are of this step, and not there yet; `way_residual`, `way_aim`: of its worst impact in free motion
+# (m/s).
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
-     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8")],
+     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
+     ("struck", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8")],
     align=True,
 )  # fmt: skip
+
+# What a step of several impacts in free motion did to a pair of colliders a, b, but for the last of its solutions, which is in
+# the table of contacts: a point, axes as those of a contact, and the sum of the impulses on b, in these.
+STRUCK = np.dtype(
+    [("a", "i8"), ("b", "i8"), ("position", "f8", 3), ("frame", "f8", 9), ("impulse", "f8", 3)], align=True
+)
 
 # A force on a coordinate within bounds (see `limits`): its row of the table of forces, its entry in the state's ledger, its
 # bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
@@ -246,6 +255,7 @@ class Stepping(NamedTuple):
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")
     origin: Any = column("state", doc="the state at the start of a step in which something is fast")
+    struck: Any = column("0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast")
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
@@ -379,6 +389,13 @@ def limits_value(task, tables):
     """The number that a task of `limits` returns in `answer`; zero where there are none."""
     call_limits(task, 0.0, tables.stepping.motion, tables)
     return tables.stepping.answer[0]
+
+
+@njit
+def note_way(report):
+    """Keep the worst residual of the impacts in free motion of a step: that of the last solution."""
+    if report.residual * report.way_aim > report.way_residual * report.aim:
+        report.way_residual, report.way_aim = report.residual, report.aim
 
 
 @njit

@@ -34,10 +34,11 @@ from .rows import Rows
 from .solve import run_job
 from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, slowness
 from .step import STEP_ENTRY, run_steps
-from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
+from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, STRUCK, ContactTables
 from .wide_rows import SIZE, WIDE_ENTRY, run_wide_job
 
 FINISHER = "interior_point"  # of islands that sweeps leave unsolved
+LEAST_STRUCK = 64  # rows of the table of impacts in free motion, once something is fast
 MANY = 32  # colliders of a scene whose large islands are swept four wide
 
 # What a checkpoint has of the records
@@ -145,6 +146,8 @@ class ContactStepper(FixedStepper):
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
+        if self._tables.options.fast[0]:
+            self._fit_struck()
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         if self._is_wide:
             room = len(self.collision.contacts)  # the system gives memory only to what is written
@@ -173,6 +176,14 @@ class ContactStepper(FixedStepper):
         self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
         self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
         self._pool.job_queue[FUNCTIONS + WIDE_JOBS] = self._wide_address(tables)
+
+    def _fit_struck(self) -> None:
+        """Give the table of impacts in free motion more room where it is full, and keep what it has."""
+        old, used = self._tables.struck, int(self.report.struck[0])
+        if used >= len(old):
+            table: Any = np.zeros(max(LEAST_STRUCK, 2 * len(old)), STRUCK).view(np.recarray)
+            table[:used] = old[:used]
+            self._tables = self._tables._replace(struck=table)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""
@@ -388,7 +399,7 @@ class ContactStepper(FixedStepper):
     def frame(self) -> dict[str, Any]:
         """What a trajectory records of the contacts: see `Trajectory`."""
         report = self.report.view(np.ndarray)[0]  # a plain record is read faster
-        values = frame_of(self.collision, self._owners, self.settings.dt)
+        values = frame_of(self.collision, self._owners, self.settings.dt, self._struck())
         values |= {"penetration": float(report["deepest"]), "contact_residual": float(report["largest_residual"])}
         report["deepest"] = report["largest_residual"] = 0.0
         residual = float(report["residual"])
@@ -401,10 +412,21 @@ class ContactStepper(FixedStepper):
         return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number > AWAKE]
 
     def contacts(self, model: Model) -> list[Contact]:
-        """The contacts of the last step."""
+        """The contacts of the last step, and what impacts in its free motion did."""
         owners, rows = self._owners, self._contacts()
         first, second, _ = owners_of(rows, self.collision, owners)
+        struck = self._struck()
         return [
+            Contact(
+                a=owners.names[owners.of_collider[row.a]],
+                b=owners.names[owners.of_collider[row.b]],
+                position=row.position.copy(),
+                normal=row.frame[:3].copy(),
+                separation=0.0,
+                force=impulse / self.settings.dt,
+            )
+            for row, impulse in zip(struck, impulses_of(struck), strict=True)
+        ] + [
             Contact(
                 a=owners.names[a],
                 b=owners.names[b],
@@ -431,6 +453,10 @@ class ContactStepper(FixedStepper):
             for row in commands[commands.row >= 0]:
                 efforts[model.force_names[row.entry]] = float(self._tables.joint_impulses[row.row]) / self.settings.dt
         return efforts
+
+    def _struck(self) -> Any:
+        """What impacts in the free motion of the last step did, (n,) records of `tables.STRUCK`."""
+        return self._tables.struck[: int(self.report.struck[0])]
 
     def _contacts(self) -> Any:
         return rows_of(self.collision)
