@@ -27,9 +27,7 @@ def arm(restitution, *, links=3, friction=0.0, gravity=0.0, name="arm", scene=No
             f"{name} {i}", dal.Sphere(0.1), mass=1.0 + i, inertia=(0.05, 0.3, 0.3),
             position=np.add(base, (side * (i + 0.5), 0.0, 0.0)),
         )  # fmt: skip
-        scene.hinge(
-            f"{name} hinge {i}", before, rod, at=np.add(base, (side * i, 0.0, 0.0)), axis=(0.0, 1.0, 0.0)
-        )
+        scene.hinge(f"{name} hinge {i}", before, rod, at=np.add(base, (side * i, 0.0, 0.0)), axis=(0.0, 1.0, 0.0))
         before = rod
     return scene
 

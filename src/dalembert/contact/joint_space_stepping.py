@@ -21,10 +21,12 @@ from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import COMMANDED, FREE, Layout
 from ..scene.force import Force
 from .converge import Converging, make_workspace
+from .fast import half_thickness, sizes_of_bodies
 from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
+from .joint_space_continuous import JOINT_SPACE_CONTINUOUS_ENTRY, find_impact_of_trees
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
 from .solvers import SOLVERS, ContactSolver, StepSettings, make_bounds, make_stepping
@@ -51,6 +53,8 @@ class JointContactStepper(ContactStepper):
             own.system, own.size, ledger, settings, soft, packed=parts.packed, bounds=bounds, members=members,
             slow=self._slow.copy(), state_of_bodies=own.tables.y,
         )  # fmt: skip
+        tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
+        tables = tables._replace(walls=half_thickness(collision))
         self._joint_space = parts.tables(len(soft), len(bounds))
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
@@ -93,6 +97,21 @@ class JointContactStepper(ContactStepper):
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0
+
+    def _continuous_address(self, tables: ContactTables) -> int:
+        if not tables.stepping.options.fast[0]:
+            return 0
+        super()._continuous_address(tables)  # what measures distances
+        if not DISABLED:
+            return JOINT_SPACE_CONTINUOUS_ENTRY.address
+        reduced, own = self.own.tables, self._joint_space
+
+        def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
+            find_impact_of_trees(h, view(y, n), reduced, own, tables)
+            return OK
+
+        self._continuous = C_TYPE(call)
+        return int(ctypes.cast(self._continuous, ctypes.c_void_p).value or 0)
 
     def _slowness(self) -> np.ndarray:
         return self._slow

@@ -77,8 +77,8 @@ STRIKER = np.dtype(
 
 
 class MechanismImpacts(NamedTuple):
-    """What the impacts of mechanisms need beside `Stepping`: rows of joint coordinates (none in those of bodies), and room for
-    the strikers of one island."""
+    """What the impacts of mechanisms need beside `Stepping`: rows of joint coordinates (none in those of bodies), and room
+    for the strikers of one island."""
 
     rows: Any = part(Rows)
     strikers: Any = column("contacts + bounds", STRIKER)

@@ -432,9 +432,9 @@ def load_free_motion(h, impacts, y, tables):
 
 @njit
 def bounce_mechanisms(h, with_forces, impacts, y, tables):
-    """The impacts of what has joints, and of all in joint coordinates, where something of that can bounce; with those of other
-    islands, if there were `impacts`. Leaves in `motion` the velocities after all of them. Returns (whether there were some,
-    a status)."""
+    """The impacts of what has joints, and of all in joint coordinates, where something of that can bounce; with those of
+    other islands, if there were `impacts`. Leaves in `motion` the velocities after all of them. Returns (whether there were
+    some, a status)."""
     address, answer = tables.callbacks[0].impacts, tables.stepping.answer
     if address == 0:
         return False, OK

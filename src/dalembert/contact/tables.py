@@ -47,8 +47,8 @@ REPORT = np.dtype(
     align=True,
 )  # fmt: skip
 
-# What a step of several impacts in free motion did to a pair of colliders a, b, but for the last of its solutions, which is in
-# the table of contacts: a point, axes as those of a contact, and the sum of the impulses on b, in these.
+# What a step with impacts in free motion did to a pair of colliders a, b, but for the last of its solutions, which is in the
+# table of contacts: a point, axes as those of a contact, and the sum of the impulses on b, in these.
 STRUCK = np.dtype(
     [("a", "i8"), ("b", "i8"), ("position", "f8", 3), ("frame", "f8", 9), ("impulse", "f8", 3)], align=True
 )
@@ -57,8 +57,8 @@ STRUCK = np.dtype(
 # bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
 # impulses and at the start of the step, the distance to the stop, the response to a unit impulse (OFF: none) and the
 # compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop, that of a
-# displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the row of that table that acts as this bound; −1
-# if none does.
+# displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the row of that table
+# that acts as this bound; −1 if none does.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
@@ -255,7 +255,9 @@ class Stepping(NamedTuple):
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")
     origin: Any = column("state", doc="the state at the start of a step in which something is fast")
-    struck: Any = column("0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast")
+    struck: Any = column(
+        "0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast"
+    )
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
@@ -324,6 +326,12 @@ FREE_SPEEDS = 22  # `motion` = the speeds with the impulses of the forces
 RATES = 23  # out = J y of all contacts, y packed speeds
 BOOK = 24  # the speeds after the impulses into the state, and their work into the ledger
 FINISH = 25  # move the state to the end of the step
+WALK = 35  # move the coordinates along the speeds for h
+PLACE_ON_WAY = 36  # factor, forces and rates where the state is, for impulses in free motion
+TURN = 37  # the speeds of the second half of a step; FINISH does the rest
+BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
+POWER = 39  # answer = the power of the forces, W
+BEGIN_WAY = 40  # forget the impulses of a step that failed
 STOP_ISLAND = 26  # set the speeds of an island to zero
 DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y
