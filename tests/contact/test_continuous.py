@@ -116,3 +116,38 @@ def test_a_body_that_turns_many_times_in_a_step_keeps_its_energy():
         run = dal.simulate(scene, 0.5, dt=1 / 60, frames=60)
         energy = np.asarray(run.trajectory.kinetic)
         assert np.abs(energy / energy[0] - 1.0).max() < 0.02, spin
+
+
+@pytest.mark.parametrize("seed", range(4000, 4030, 5))
+def test_contact_forces_of_each_step_explain_the_momenta_after_it(seed):
+    """Of free bodies: the change of momentum in a step is dt times gravity and the forces in `contacts`, impacts in free
+    motion included; the recorded forces on bodies are their sums."""
+    some = 0
+    for number in range(seed, seed + 5):
+        scene, dt = shot(number)
+        simulation = dal.Simulation(scene, dt=dt, frames=1 / dt)
+        names = simulation.model.body_names
+        free = [i for i, name in enumerate(names) if name != "plate"]
+        masses = np.array([body.mass for body in scene.bodies.values()])
+        before = np.array(simulation.state.momentum[:, :3])
+        size = np.abs(before).max()
+        for _ in range(8):
+            simulation.advance(dt)
+            forces = np.zeros((len(names), 3))
+            for contact in simulation.contacts:
+                for name, sign in ((contact.a, -1.0), (contact.b, 1.0)):
+                    if name in names:
+                        forces[names.index(name)] += sign * contact.force
+            after = np.array(simulation.state.momentum[:, :3])
+            change = after - before - dt * masses[:, None] * scene.gravity
+            np.testing.assert_allclose(dt * forces[free], change[free], atol=1e-11 * size, err_msg=f"shot {number}")
+            recorded = np.asarray(simulation.trajectory.contact_force[-1])
+            np.testing.assert_allclose(recorded, forces, atol=1e-11 * size / dt)
+            before = after
+        some += simulation.report.contact.impacts
+    assert some > 5
+
+
+@pytest.mark.parametrize("seed", [4879, 4891, 8323])
+def test_a_hull_whose_frame_is_not_in_its_middle_meets_a_mesh_with_all_of_it(seed):
+    assert not passed_through(seed)[0]

@@ -20,7 +20,7 @@ from ..collide.broad_phase import nine
 from ..collide.curved import NORMAL, POINT_A, POINT_B, SEPARATION
 from ..collide.gjk import FAR, core_radius, load_point, support
 from ..collide.polyhedron import show
-from ..collide.tables import AWAKE, DISTANCE, PAIRS
+from ..collide.tables import AWAKE, DISTANCE, NEED_ROOM, PAIRS
 from ..core.c_function import C_SIGNATURE, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
 from ..core.math3 import (
@@ -46,7 +46,7 @@ from ..core.tables import own_address, table_at
 from ..dynamics.kinematics import rotate
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .fast import FAST, FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME
+from .fast import FAST, FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME, note_strike
 from .joints import add_impulse, book_reaction
 from .tables import IMPACT, ContactTables, three
 
@@ -205,6 +205,17 @@ def front_of(b, number, collision):
 
 
 @njit
+def is_behind(a, b, front, number, collision):
+    """Whether the middle of the collider a, along the normal of facet `number` of the mesh b, is behind it: as
+    `mesh.mesh_contact` asks."""
+    collider, place = collision.colliders[a], collision.places[a]
+    face = collision.faces[collision.facets[number].face]
+    high = dot(front, support(collider, place, collision.vertices, front))
+    low = dot(front, support(collider, place, collision.vertices, scale(-1.0, front)))
+    return 0.5 * (high + low) <= dot(front, load3(collision.places[b].x)) + face.offset
+
+
+@njit
 def time_of_impact(pair, h, y, tables):
     """The time within h (s) at which a pair would go too deep; infinite if it does not. Then `impact` holds what else is
     known of the impact, but for the time."""
@@ -227,7 +238,7 @@ def time_of_impact(pair, h, y, tables):
         s, n, p = signed_distance(a, b, n, most * (h - t) + depth, collision)
         if facet:
             front = front_of(b, pair.facet, collision)
-            if t == 0.0 and dot(front, sub(load3(collision.places[a].x), p)) <= 0.0:
+            if t == 0.0 and is_behind(a, b, front, pair.facet, collision):
                 return math.inf  # what is behind a surface stays there
             if s <= 0.0 or dot(n, front) > 0.0:
                 n = scale(-1.0, front)
@@ -309,7 +320,7 @@ def response_of(i, r, n, y, bodies):
 @njit
 def strike(y, tables):
     """End the approach of the pair in `impact` by an impulse along its normal: what is done where the contacts of the step
-    do not see the impact. Books its work."""
+    do not see the impact. Books its work. Returns a status."""
     system, collision, stepping = tables.system, tables.collision, tables.stepping
     impact, bodies = stepping.impact, system.bodies
     n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
@@ -324,8 +335,10 @@ def strike(y, tables):
             if bodies[body].inverse_mass > 0.0:
                 k += response_of(body, r, n, y, bodies)
     if u >= 0.0 or k <= 0.0:
-        return
+        return OK
     size = -u / k
+    if not note_strike(int(impact[SIDE_A]), int(impact[SIDE_B]), p, n, size, tables):
+        return NEED_ROOM
     y[stepping.options[0].ledger] += 0.5 * size * u
     for side in range(2):
         body, impulse = (i, scale(-size, n)) if side == 0 else (j, scale(size, n))
@@ -333,6 +346,7 @@ def strike(y, tables):
             add_impulse(y, body, impulse, cross(sub(p, three(y, STATE_SIZE * body)), impulse))
         else:
             book_reaction(y, scale(-1.0, impulse), cross(p, scale(-1.0, impulse)))
+    return OK
 
 
 @njit
@@ -340,9 +354,8 @@ def continuous_task(task, h, y, tables):
     """FIND the first impact within h (s) from the state y, or STRIKE the pair that was found. Returns a status."""
     if task == FIND:
         find_impact(h, y, tables)
-    else:
-        strike(y, tables)
-    return OK
+        return OK
+    return strike(y, tables)
 
 
 def continuous_entry(data, task, h, y, n, out, m):

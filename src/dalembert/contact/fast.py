@@ -4,7 +4,8 @@ Collision detection finds what is within reach of a body at its velocity before 
 that: then the step looks again, with the new velocities (`outruns`). What is fast in relation to its thickness is watched in
 free motion too (`continuous`).
 
-In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; the numbers of an impact.
+In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; what impacts in free motion
+did.
 """
 
 import math
@@ -14,10 +15,20 @@ import numpy as np
 
 from ..collide.tables import CONTACTS
 from ..core.jit import njit
-from ..core.math3 import load3, norm, store3
+from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
 from ..core.simd import load, store
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
-from .tables import ANGULAR, INVERSE_MASS, LINEAR, MOTION, three
+from .gauss_seidel import axes_of, world_impulse
+from .tables import (
+    ANGULAR,
+    BODY_SPEEDS,
+    INVERSE_MASS,
+    LINEAR,
+    MOTION,
+    call_coordinates,
+    put_three,
+    three,
+)
 
 FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
@@ -71,10 +82,30 @@ def sizes_of_bodies(collision: Any, bodies: int) -> tuple[np.ndarray, np.ndarray
 
 
 @njit
-def is_fast(h, tables):
+def show_velocities(tables):
+    """In joint coordinates, write the velocities of all bodies for `is_fast` and others: those that `motion` brings if there
+    are contacts, else those before the impulses."""
+    show_start(tables)
+    if tables.collision.counts[CONTACTS] > 0:
+        call_coordinates(BODY_SPEEDS, 0.0, tables.stepping.motion, tables.stepping.search_motion, tables)
+
+
+@njit
+def show_start(tables):
+    """The same of the velocities in the kinematics table."""
+    out, bodies = tables.stepping.search_motion, tables.system.bodies
+    for i in range(tables.stepping.thickness.shape[0]):
+        kin = tables.system.kinematics[i]
+        put_three(out, MOTION * i + LINEAR, load3(kin.v))
+        put_three(out, MOTION * i + ANGULAR, load3(kin.omega))
+        store(out, MOTION * i + INVERSE_MASS, bodies[i].inverse_mass)
+
+
+@njit
+def is_fast(h, motion, tables):
     """Whether some body may move by more than a part of its thickness within h (s) at the velocities in `motion`, or in its
-    motion."""
-    motion, thickness, swing = tables.stepping.motion, tables.stepping.thickness, tables.stepping.swing
+    motion. In joint coordinates `motion` is what `show_velocities` wrote, here and below."""
+    thickness, swing = tables.stepping.thickness, tables.stepping.swing
     for i in range(thickness.shape[0]):
         at = MOTION * i
         moved = norm(three(motion, at + LINEAR)) + load(swing, i) * norm(three(motion, at + ANGULAR))
@@ -103,11 +134,11 @@ def driven_distance(body, h, tables):
 
 
 @njit
-def outruns(h, with_forces, bounced, tables):
+def outruns(h, with_forces, bounced, motion, tables):
     """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
     if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies."""
     stepping, travel, kinematics = tables.stepping, tables.collision.travel, tables.system.kinematics
-    motion, thickness, swing = stepping.motion, stepping.thickness, stepping.swing
+    thickness, swing = stepping.thickness, stepping.swing
     least, found = 0.5 * stepping.options[0].margin, False
     for i in range(thickness.shape[0]):
         at = MOTION * i
@@ -125,13 +156,13 @@ def outruns(h, with_forces, bounced, tables):
 
 
 @njit
-def ignore_far_ahead(h, tables):
+def ignore_far_ahead(h, motion, tables):
     """Separate the contacts that are far ahead of fast bodies, which may pass beside them: their normals are those of another
     place. Continuous collision detection finds these impacts where they happen. The normal of a half-space is the same
     everywhere."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     colliders, pairs = tables.collision.colliders, tables.collision.pairs
-    motion, thickness = stepping.motion, stepping.thickness
+    thickness = stepping.thickness
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
         least, fast, both = math.inf, False, 0.0
@@ -146,3 +177,49 @@ def ignore_far_ahead(h, tables):
         if fast and contact.separation > FAR_AHEAD * least and colliders[pairs[contact.pair].b].kind != HALF_SPACE:
             contact.separation += BEYOND * both
             store3(contact.impulse, (0.0, 0.0, 0.0))
+
+
+# What impacts in free motion did ----------------------------------------------------------------------------------------
+
+
+@njit
+def note_impulse(a, b, position, axes, impulse, tables):
+    """Add an impulse (world axes) on collider b, and its opposite on a, to `struck`. Returns whether there was room."""
+    struck, report = tables.stepping.struck, tables.stepping.report[0]
+    number = 0
+    while number < report.struck and (struck[number].a != a or struck[number].b != b):
+        number += 1
+    if number >= struck.shape[0]:
+        return False
+    row = struck[number]
+    if number == report.struck:
+        report.struck += 1
+        row.a, row.b = a, b
+        store3(row.position, position)
+        store3(row.impulse, (0.0, 0.0, 0.0))
+        for k in range(3):
+            row.frame[k], row.frame[3 + k], row.frame[6 + k] = axes[0][k], axes[1][k], axes[2][k]
+    n, t, s = axes_of(row)
+    store3(row.impulse, add(load3(row.impulse), (dot(n, impulse), dot(t, impulse), dot(s, impulse))))
+    return True
+
+
+@njit
+def note_contacts(tables):
+    """Add the impulses of all contacts. Returns whether there was room."""
+    contacts, pairs = tables.collision.contacts, tables.collision.pairs
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        p, axes = load3(contact.impulse), axes_of(contact)
+        if p[0] != 0.0:
+            pair, push = pairs[contact.pair], world_impulse(axes[0], axes[1], axes[2], p[0], p[1], p[2])
+            if not note_impulse(pair.a, pair.b, load3(contact.position), axes, push, tables):
+                return False
+    return True
+
+
+@njit
+def note_strike(a, b, position, n, size, tables):
+    """Add an impulse along n. Returns whether there was room."""
+    t = perpendicular(n)
+    return note_impulse(a, b, position, (n, t, cross(n, t)), scale(size, n), tables)

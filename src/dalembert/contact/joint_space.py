@@ -22,7 +22,7 @@ import numpy as np
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import load3, scale, store3
+from ..core.math3 import dot, load3, scale, store3
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
@@ -40,9 +40,15 @@ from ..dynamics.joint_space.dynamics import (
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
 from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
 from ..dynamics.joint_space.mechanism import LIMP
-from ..dynamics.joint_space.state import energy_and_momenta, forward_kinematics, record_projection, update_at
+from ..dynamics.joint_space.state import (
+    energy_and_momenta,
+    forward_kinematics,
+    forward_velocities,
+    record_projection,
+    update_at,
+)
 from ..dynamics.joint_space.tables import Reduced
-from ..model.tables import STATE_SIZE, STOP
+from ..model.tables import STATE_SIZE
 from .island_problem import (
     IslandProblem,
 )
@@ -79,19 +85,21 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
-from .limits import set_bounce
+from .limits import set_stops
 from .rows import (
     Rows,
     bound_rate,
     contact_velocity,
     correct_stops_of_rows,
-    island_work_of_rows,
     residual_of_rows,
     sweep_positions_of_rows,
     sweep_rows,
     warm_start_rows,
 )
 from .tables import (
+    ANGULAR,
+    BEGIN_WAY,
+    BODY_SPEEDS,
     BOOK,
     CORRECT_STOPS,
     DESCRIBE_ISLAND,
@@ -99,21 +107,26 @@ from .tables import (
     FINISH,
     FREE_SPEEDS,
     GIVEN_OF_ISLAND,
+    LINEAR,
+    MOTION,
     PLACE,
+    PLACE_ON_WAY,
+    POWER,
     PUSH_SURFACES,
     RATES,
     REFACTOR,
     RESIDUAL_OF_ROWS,
-    SET_BOUNCES,
-    SET_PLASTIC,
+    SET_STOPS,
     STOP_ISLAND,
     SWEEP_POSITIONS_OF_ROWS,
     SWEEP_ROWS,
+    TURN,
     UPDATE_SATURATION,
+    WALK,
     WARM_START_ROWS,
-    WORK,
     ContactTables,
     call_surfaces,
+    put_three,
 )
 
 # Tables -----------------------------------------------------------------------------------------------------------------
@@ -149,6 +162,9 @@ class JointSpace(NamedTuple):
     loop_targets: Any = column("r", unit="m/s, rad/s", fill=np.nan, doc="what they must be after the step")
     after: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds with all impulses")
     pushed: Any = column("m", unit="N s, N m s", fill=np.nan, doc="impulse of the forces along the speeds")
+    start: Any = column("m + nodes", fill=np.nan, doc="the coordinates where free motion begins")
+    pace: Any = column("2 * nodes", unit="m/s, rad/s", fill=np.nan, doc="bounds of the speeds of links, in free motion")
+    turned: Any = column("1", np.int64, doc="whether TURN has been done, 1, or 2 if `corrected` was so then")
     displaced: Any = column("m", unit="m, rad", fill=np.nan, doc="displacement that puts apart what overlaps")
     packed: Any = column("packed", unit="any", fill=np.nan, doc="scratch")
 
@@ -210,8 +226,8 @@ def first_half_drift(h, z, reduced, js, tables):
 
 
 @njit
-def second_half_drift(h, z, reduced, js, tables):
-    """Move z on from the middle of the step, where the tree is, to its end."""
+def turn_speeds(h, z, reduced, js, tables):
+    """The speeds of the second half of a step, from those at its middle, where the tree is."""
     tree, options = reduced.tree, reduced.options[0]
     first, slopes, m = options.coordinates, js.slopes, options.speeds
     if tables.stepping.soft.shape[0] > 0:
@@ -220,7 +236,13 @@ def second_half_drift(h, z, reduced, js, tables):
     fill_slopes(slopes, tree)
     for k in range(m):
         store(z, first + k, load(z, first + k) + 0.5 * h * load(slopes, k))
-    displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
+
+
+@njit
+def walk(h, z, reduced):
+    """Move the coordinates in z along the speeds for h (s)."""
+    first, m = reduced.options[0].coordinates, reduced.options[0].speeds
+    displace_coordinates(z, h, z[first : first + m], reduced.tree)
 
 
 @njit
@@ -360,8 +382,9 @@ def prepare_speeds(h, reduced, js, tables):
 
 
 @njit
-def place(h, z, reduced, js, tables):
-    """Move z to the middle of a step over h, with its forces; h = 0: where z is. Returns a status."""
+def place(h, on_way, z, reduced, js, tables):
+    """Move z to the middle of a step over h, with its forces; h = 0: where z is, within a step if `on_way`. Returns a
+    status."""
     options, system, before = reduced.options[0], reduced.system, js.before
     first, stepping = options.coordinates, tables.stepping
     now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
@@ -375,7 +398,8 @@ def place(h, z, reduced, js, tables):
     if h == 0.0:
         if update_kinematics(z, reduced, js, tables) >= 0:
             return LIMP
-        open_books(reduced, js)
+        if not on_way:
+            open_books(reduced, js)
     if driven and h > 0.0:
         call_rides(DRIFTED, h, z, z, tables, reduced, js)
     forward_kinematics(z, reduced)
@@ -442,12 +466,16 @@ def book(h, z, reduced, js, tables):
 def finish(h, z, reduced, js, tables):
     """Move z on to the end of a step over h, with its loops closed and what overlapped put apart. Returns a status."""
     stepping, status = tables.stepping, OK
+    if js.turned[0] != 0:
+        js.corrected[0] = js.turned[0] - 1
     end = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
     apart, driven = h > 0.0 and js.corrected[0] != 0, reduced.system.commands.shape[0] > 0
     if driven:
         call_rides(KICKED, h, z, z, tables, reduced, js)
     if h > 0.0:
-        second_half_drift(h, z, reduced, js, tables)
+        if js.turned[0] == 0:
+            turn_speeds(h, z, reduced, js, tables)
+        walk(0.5 * h, z, reduced)
     if driven:
         status = call_rides(END, h, z, z, tables, reduced, js)
     forward_kinematics(z, reduced)
@@ -508,19 +536,6 @@ def stop_island(number, z, reduced, js, tables):
 
 
 @njit
-def set_bounces(h, plastic, js, tables):
-    """The biases of stops; unless `plastic`, they bounce. Returns whether one does."""
-    bounds, forces, motion = tables.stepping.bounds, tables.system.forces, tables.stepping.motion
-    bounces = False
-    for i in range(bounds.shape[0]):
-        force = forces[bounds[i].force]
-        if force.kind == STOP:
-            rate = bound_rate(i, motion, js.rows)
-            bounces = set_bounce(bounds[i], force.restitution, h, rate, plastic) or bounces
-    return bounces
-
-
-@njit
 def correct_stops(js, tables):
     """Remove the overlap of stops, in `shift`; their gaps are then those of the new place. Returns whether there is some."""
     collision, stepping, some = tables.collision, tables.stepping, False
@@ -529,6 +544,40 @@ def correct_stops(js, tables):
     for i in range(stepping.bounds.shape[0]):
         stepping.bounds[i].gap += bound_rate(i, stepping.shift, js.rows)
     return some
+
+
+# On the way -------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def do_on_way(task, h, y, out, reduced, js, tables):
+    """What continuous collision detection asks for: see `tables`."""
+    if task == WALK:
+        walk(h, y, reduced)
+    elif task == TURN:
+        turn_speeds(h, y, reduced, js, tables)
+        js.turned[0] = 1 + js.corrected[0]
+    elif task == BODY_SPEEDS:
+        unpack(y, js.after, js)
+        link_velocities(js.after, reduced.tree)
+        for i in range(reduced.tree.nodes.shape[0]):
+            body = reduced.tree.nodes[i].row
+            if 0 <= body < reduced.system.settings[0].rigid:
+                put_three(out, MOTION * body + LINEAR, load3(reduced.tree.motion[i].v))
+                put_three(out, MOTION * body + ANGULAR, load3(reduced.tree.motion[i].omega))
+        link_velocities(js.before, reduced.tree)
+    elif task == POWER:
+        first = reduced.options[0].coordinates
+        forward_velocities(y[first : first + reduced.options[0].speeds], reduced)
+        out[0] = 0.0
+        for i in range(reduced.system.settings[0].rigid):
+            kin = reduced.system.kinematics[i]
+            out[0] += dot(load3(kin.force), load3(kin.v)) + dot(load3(kin.torque), load3(kin.omega))
+    else:
+        js.turned[0] = 0
+        for i in range(js.roots.shape[0]):
+            store3(js.roots[i].impulse, ZERO)
+            store3(js.roots[i].moment, ZERO)
 
 
 # The C function -----------------------------------------------------------------------------------------------------------
@@ -543,7 +592,12 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     implicit, status = reduced.system.settings[0], OK
     implicit.implicit = 1
     if task == PLACE:
-        status = place(h, y, reduced, js, tables)
+        js.turned[0] = 0
+        status = place(h, False, y, reduced, js, tables)
+    elif task == PLACE_ON_WAY:
+        status = place(0.0, True, y, reduced, js, tables)
+    elif task in (WALK, TURN, BODY_SPEEDS, POWER, BEGIN_WAY):
+        do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:
         fill_rows(h, reduced, js, tables)
     elif task == FREE_SPEEDS:
@@ -560,8 +614,8 @@ def task_of_step(task, h, y, out, tables, reduced, js):
                 store(out, 3 * i + k, u[k])
     elif task == BOOK:
         book(h, y, reduced, js, tables)
-    elif task in (SET_BOUNCES, SET_PLASTIC):
-        status = 1 if set_bounces(h, task == SET_PLASTIC, js, tables) else 0
+    elif task == SET_STOPS:
+        set_stops(h, tables.stepping.bounds, tables.system.forces)
     elif task == UPDATE_SATURATION:
         status = 1 if change_sides(int(h), reduced, js, tables) else 0
     elif task == REFACTOR:
@@ -592,15 +646,13 @@ def task_of_island(task, number, out, tables, rows):
         out[number] = sweep_positions_of_rows(island, rows, tables)
     elif task == WARM_START_ROWS:
         warm_start_rows(island, rows, tables)
-    elif task == WORK:
-        out[0], out[1] = island_work_of_rows(island, rows, tables)
     return OK
 
 
 @njit
 def joint_space_task(task, h, y, out, tables, reduced, js):
     """Do one of the tasks that `tables` lists; returns a status."""
-    if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS, WORK):
+    if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS):
         return task_of_island(task, int(h), out, tables, js.rows)
     return task_of_step(task, h, y, out, tables, reduced, js)
 

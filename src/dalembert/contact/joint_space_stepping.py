@@ -22,10 +22,12 @@ from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import COMMANDED, FREE, Layout
 from ..scene.force import Force
 from .converge import Converging, make_workspace
+from .fast import half_thickness, sizes_of_bodies
 from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
+from .joint_space_continuous import JOINT_SPACE_CONTINUOUS_ENTRY, find_impact_of_trees
 from .joint_space_surfaces import JOINT_SURFACES_ENTRY, joint_surfaces_task
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
@@ -55,6 +57,8 @@ class JointContactStepper(ContactStepper):
             own.system, own.size, ledger, settings, soft, packed=parts.packed, bounds=bounds, members=members,
             slow=self._slow.copy(), state_of_bodies=own.tables.y,
         )  # fmt: skip
+        tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
+        tables = tables._replace(walls=half_thickness(collision))
         self._joint_space = parts.tables(len(soft), len(bounds))
         self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]
@@ -83,6 +87,10 @@ class JointContactStepper(ContactStepper):
             callbacks.rides = RIDES_ENTRY.address if len(self.own.system.commands) else 0
         callbacks.limits = callbacks.coordinates
 
+    def _rows(self) -> Rows:
+        """See `ContactStepper`; their arrays are those of the table of joint coordinates."""
+        return self._joint_space.rows  # type: ignore[no-any-return]
+
     def _make_workspace(self, solver: ContactSolver) -> Any:
         """The workspace of a solver."""
         if solver.make_workspace is not make_workspace:
@@ -104,6 +112,21 @@ class JointContactStepper(ContactStepper):
 
     def _limits_address(self, tables: ContactTables) -> int:
         return 0
+
+    def _continuous_address(self, tables: ContactTables) -> int:
+        if not tables.stepping.options.fast[0]:
+            return 0
+        super()._continuous_address(tables)  # what measures distances
+        if not DISABLED:
+            return JOINT_SPACE_CONTINUOUS_ENTRY.address
+        reduced, own = self.own.tables, self._joint_space
+
+        def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
+            find_impact_of_trees(h, view(y, n), reduced, own, tables)
+            return OK
+
+        self._continuous = C_TYPE(call)
+        return int(ctypes.cast(self._continuous, ctypes.c_void_p).value or 0)
 
     def _slowness(self) -> np.ndarray:
         return self._slow

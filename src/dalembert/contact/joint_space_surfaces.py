@@ -49,28 +49,24 @@ from .surface_laws import (
     turning_work,
     world_torque,
 )
-from .surface_rows import chain, describe_law, mix_laws, save_first_torques, set_part, take_laws
+from .surface_rows import chain, describe_law, set_part, take_laws
 from .tables import (
     AIM_SURFACES,
-    BEFORE,
     BEGIN_SURFACES,
     BOOK_SURFACES,
     DESCRIBE_SURFACES,
     FILL_SURFACES,
     MARK_SURFACES,
-    MIX_SURFACES,
     PUSH_SURFACES,
     RESIDUAL_OF_SURFACES,
     RESPOND_SURFACES,
     RESPONSE,
     RESTORE_SURFACES,
     ROW,
-    SAVE_FIRST_SURFACES,
     SAVE_SURFACES,
     SWEEP_SURFACES,
     TAKE_SURFACES,
     WARM_START_SURFACES,
-    WORK_OF_SURFACES,
     ContactTables,
 )
 
@@ -279,20 +275,6 @@ def residual_of_joint_laws(island, tables, surfaces, js):
 
 
 @njit
-def work_of_joint_laws(island, tables, surfaces, js):
-    """See `surface_rows.work_of_laws`."""
-    contacts, laws, work = tables.collision.contacts, surfaces.laws, 0.0
-    motion, responses = tables.stepping.motion, tables.stepping.rows
-    for i in range(island.first, island.end):
-        if laws[i].turns != 0:
-            work += turning_work(laws[i], turning_velocity(i, motion, surfaces.jacobian, js.rows))
-        if laws[i].compliance > 0.0:
-            u = contact_velocity(i, motion, js.rows)
-            work -= 0.5 * contacts[i].impulse[0] * (load(responses, ROW * i + BEFORE) + u[0])
-    return work
-
-
-@njit
 def push_torques(x, tables, surfaces, js):
     """x += J_ωᵀ τ of all contacts, along the freedoms."""
     rows, jacobian = js.rows, surfaces.jacobian
@@ -414,8 +396,6 @@ def joint_surfaces_task(task, h, y, out, tables, surfaces, reduced, js):
         respond_to_laws(tables, surfaces, reduced, js)
     elif task == AIM_SURFACES:
         aim_surfaces(collision, surfaces, tables.stepping.surface_speeds)
-    elif task == SAVE_FIRST_SURFACES:
-        save_first_torques(collision, surfaces)
     elif task == SAVE_SURFACES:
         if h > 0.0:
             save_torques(collision, surfaces)
@@ -446,10 +426,6 @@ def island_task(task, number, out, tables, surfaces, js):
         out[number] = sweep_joint_laws(island, tables, surfaces, js)
     elif task == RESIDUAL_OF_SURFACES:
         out[number] = residual_of_joint_laws(island, tables, surfaces, js)
-    elif task == WORK_OF_SURFACES:
-        out[number] = work_of_joint_laws(island, tables, surfaces, js)
-    elif task == MIX_SURFACES:
-        mix_laws(tables.stepping.answer[0], island, surfaces)
 
 
 def joint_surfaces_entry(data, task, h, y, n, out, m):

@@ -41,16 +41,14 @@ from .tables import (
     MOTION,
     OFF,
     REFACTOR,
-    SET_BOUNCES,
-    SET_PLASTIC,
     SET_SOFT,
     SET_SOFT_IDLE,
+    SET_STOPS,
     START_STEP,
     SWEEP_LIMITS,
     UPDATE_ROWS,
     UPDATE_ROWS_IDLE,
     UPDATE_SATURATION,
-    WORK,
     ContactTables,
     call_mechanism,
     clear_velocities,
@@ -133,13 +131,14 @@ def warm_start_bound(bound, system):
 
 @njit
 def compute_response(bound, tables):
-    """`response` of a bound: its rate after a unit impulse, with joints closed. `shift` is scratch. Returns a status."""
-    shift = tables.stepping.shift
-    clear_velocities(tables.stepping.motion, shift)
-    push_coordinate(bound, 1.0, shift)
-    alone = rate(bound, shift)
-    status = project_velocities(tables, shift)
-    closed = rate(bound, shift)
+    """`response` of a bound: its rate after a unit impulse, with joints closed. `support_motion` is scratch. Returns a
+    status."""
+    trial = tables.stepping.support_motion
+    clear_velocities(tables.stepping.motion, trial)
+    push_coordinate(bound, 1.0, trial)
+    alone = rate(bound, trial)
+    status = project_velocities(tables, trial)
+    closed = rate(bound, trial)
     bound.response = closed if closed > LOCKED * alone else OFF
     return status
 
@@ -171,29 +170,11 @@ def push_body(body, linear, angular, impulse, motion):
 
 
 @njit
-def set_bounces(h, tables, plastic):
-    """The biases of stops: gap / h, or e ṡ⁻ of one that is reached within the step, unless `plastic`. Returns whether one
-    bounces."""
-    bounds = tables.stepping.bounds
-    bounces = False
+def set_stops(h, bounds, forces):
+    """The biases of stops without restitution: gap / h."""
     for i in range(bounds.shape[0]):
-        bound = bounds[i]
-        force = tables.system.forces[bound.force]
-        if force.kind == STOP and set_bounce(bound, force.restitution, h, rate(bound, tables.stepping.motion), plastic):
-            bounces = True
-    return bounces
-
-
-@njit
-def set_bounce(bound, restitution, h, now, plastic):
-    """The same for one stop, whose rate is `now` without impulses."""
-    gap = max(bound.gap, 0.0)
-    bound.bias = gap / h
-    meets = bound.before < 0.0 and gap + h * now < 0.0
-    if restitution > 0.0 and meets and not plastic:
-        bound.bias = restitution * bound.before
-        return True
-    return False
+        if forces[bounds[i].force].kind == STOP:
+            bounds[i].bias = max(bounds[i].gap, 0.0) / h
 
 
 @njit
@@ -244,20 +225,6 @@ def impulse_change(bound, now):
     excess = now + bound.bias + bound.compliance * bound.impulse
     wanted = bound.impulse - excess / (bound.response + bound.compliance)
     return min(bound.most, max(bound.least, wanted)) - bound.impulse
-
-
-@njit
-def passive_work(tables):
-    """(work of stops, the sum of the sizes of its parts), J: what restitution may have added."""
-    bounds = tables.stepping.bounds
-    work, size = 0.0, 0.0
-    for i in range(bounds.shape[0]):
-        bound = bounds[i]
-        if tables.system.forces[bound.force].kind == STOP:
-            own = 0.5 * bound.impulse * (bound.before + rate(bound, tables.stepping.motion))
-            work += own
-            size += abs(bound.impulse * bound.before)
-    return work, size
 
 
 @njit
@@ -608,8 +575,8 @@ def limits_task(task, h, y, answer, tables):
         update_soft_rows(tables)
         set_soft_targets(h, task == UPDATE_ROWS, tables)
         return update_bounds(h, task == UPDATE_ROWS, y, tables)
-    elif task in (SET_BOUNCES, SET_PLASTIC):
-        return 1 if set_bounces(h, tables, task == SET_PLASTIC) else 0
+    elif task == SET_STOPS:
+        set_stops(h, tables.stepping.bounds, tables.system.forces)
     elif task == UPDATE_SATURATION:
         return 1 if update_saturation(int(h), tables) else 0
     elif task == REFACTOR:
@@ -622,8 +589,6 @@ def limits_task(task, h, y, answer, tables):
         return status
     elif task == LIMITS_RESIDUAL:
         answer[0] = bounds_residual(tables.stepping)
-    elif task == WORK:
-        answer[0], answer[1] = passive_work(tables)
     elif task == APPLY_TO_STATE:
         apply_bounds(y, tables)
         store_soft_impulses(tables)

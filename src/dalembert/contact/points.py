@@ -74,10 +74,32 @@ def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
     return int(same[np.argmin(missed)])
 
 
-def frame_of(collision: Any, owners: Owners, dt: float) -> dict[str, Any]:
+def frame_of(collision: Any, owners: Owners, dt: float, struck: Any) -> dict[str, Any]:
     """What a frame records of the contacts of the last step, which took dt (s): the forces on bodies and on obstacles, N, how
-    many contacts there were, and the points (n,) `POINT` of all pairs that bear force or overlap."""
+    many contacts there were, and the points (n,) `POINT` of all pairs that bear force or overlap. struck : the impacts in its
+    free motion (`tables.STRUCK`), which are contacts too."""
     rows = collision.contacts.view(np.ndarray)[: int(collision.counts[CONTACTS])]  # records are slow to read
+    if len(struck):
+        return _with_struck(_of_rows(collision, owners, rows, dt), struck.view(np.ndarray), owners, dt)
+    return _of_rows(collision, owners, rows, dt)
+
+
+def _with_struck(frame: dict[str, Any], struck: Any, owners: Owners, dt: float) -> dict[str, Any]:
+    """Add impacts in free motion to what a frame records."""
+    points, found = frame["contact_points"], np.zeros(len(struck), POINT)
+    found["a"], found["b"] = owners.of_collider[struck["a"]], owners.of_collider[struck["b"]]
+    found["manifold"] = points["manifold"].max(initial=-1) + 1 + np.arange(len(found))
+    found["position"], found["normal"] = struck["position"], struck["frame"][:, :3]
+    found["force"] = impulses_of(struck) / dt
+    more = forces_on(found, len(owners.names))
+    frame["contact_force"] = frame["contact_force"] + more[: owners.bodies]
+    if "obstacle_contact_force" in frame:
+        frame["obstacle_contact_force"] = frame["obstacle_contact_force"] + more[owners.bodies :]
+    return frame | {"contacts": frame["contacts"] + len(found), "contact_points": np.concatenate([points, found])}
+
+
+def _of_rows(collision: Any, owners: Owners, rows: Any, dt: float) -> dict[str, Any]:
+    """What a frame records of the contacts at the middle of a step."""
     if not len(rows):
         forces = np.zeros((len(owners.names), 3))
         return _frame(forces, owners, 0, NO_POINTS)

@@ -22,42 +22,35 @@ Elastic contacts, which lose nothing that would hide it, bounce in the order in 
 points of one pair of bodies, and what closes at the same time. What is not resolved in so many rounds is left to the solution
 without restitution, which follows for all contacts.
 
-In an island with joints, and in joint coordinates, all contacts and stops bounce at once, J v⁺ = −e J v⁻, limited by the same
-mixture.
+Islands with joints, and all in joint coordinates, have the same rounds with the responses of their joints, and stops take
+part: `mechanism_impacts`, which scenes without them do not compile.
 
-In order: which contacts bounce, the rounds of an island, one round, islands with joints, and the speeds to start from.
+In order: which contacts bounce, the rounds of an island, one round, and the speeds to start from.
 """
 
 import math
 
 from ..collide.tables import CONTACTS, ISLANDS
+from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import dot, load3, norm, store3
-from ..core.simd import copy, load, store
+from ..core.simd import load, store
 from ..core.status import OK
+from ..core.tables import own_address
 from ..dynamics.commands import SHOW_VELOCITIES, call_commands
 from .gauss_seidel import apply, axes_of, prepare_responses, world_impulse
-from .joints import contact_work, joint_work
 from .parallel import is_wide
-from .solve import solve_impulses
 from .tables import (
-    BEFORE,
     FREE_SPEEDS,
     FRICTION_STEP,
     INVERSE_NORMAL,
-    MIX_SURFACES,
+    MAKE_IMPACTS,
     MOTION,
+    PUSH_IMPACTS,
     RESPONSE,
     ROW,
-    SAVE_FIRST_SURFACES,
-    SET_PLASTIC,
     SPEEDS,
-    WORK,
-    WORK_OF_SURFACES,
     call_coordinates,
-    call_limits,
-    call_surfaces,
-    call_surfaces_of,
     copy_velocities,
     in_joint_space,
     load_motion,
@@ -122,22 +115,21 @@ def bounces_now(contact, h, slop, w, v, kick):
 @njit
 def make_impacts(h, with_forces, y, tables):
     """The impacts of a step, of all islands without joints: writes `motion`, `impacts`, and the biases of these islands
-    without restitution. `motion` holds the velocities v⁻ + k. Returns (the most rounds that an island with impacts may
-    have, 0 where there are none; whether some contact of an island with joints bounces)."""
+    without restitution. `motion` holds the velocities v⁻ + k. Returns the most rounds that an island with impacts may have,
+    0 where there are none."""
     collision, stepping = tables.collision, tables.stepping
     islands, slop = collision.islands, stepping.options[0].slop
     set_kick(with_forces, y, tables)
-    most, jointed = 0, False
+    most = 0
     for i in range(collision.counts[ISLANDS]):
         island = islands[i]
         if island.jointed != 0:
-            jointed = True
             continue
         most = max(most, make_impacts_of(island, h, tables))
         for c in range(island.first, island.end):
             contact = collision.contacts[c]
             contact.bias = gap_bias(contact, h, slop) - load(stepping.surface_speeds, c)
-    return most, jointed
+    return most
 
 
 @njit
@@ -387,78 +379,6 @@ def impact_work(island, tables):
     return work, size
 
 
-# Islands with joints ----------------------------------------------------------------------------------------------------
-
-
-@njit
-def limit_restitution(h, with_forces, impacts, y, tables):
-    """Where the impulses add energy to an island with joints, replace them by the mixture; y holds the momenta without
-    impulses, but with those of forces over h, if `with_forces`; the impulses of `impacts` are added, if there were any.
-    Writes impulses and `motion`. Returns a status."""
-    islands, count = tables.collision.islands, tables.collision.counts[ISLANDS]
-    if not measure_gains(tables):
-        return OK
-    save_first(tables)
-    for i in range(count):
-        if islands[i].gained > 0.0:
-            make_plastic(h, islands[i], tables)
-    load_free_motion(h if with_forces else 0.0, impacts, y, tables)
-    status = solve_impulses(tables)
-    if status != OK:
-        return status
-    for i in range(count):
-        island = islands[i]
-        if island.gained > 0.0:
-            plastic, _ = island_work(island, tables)
-            mix(0.5, island, tables)
-            middle, _ = island_work(island, tables)
-            mix(2.0 * largest_share(plastic, middle, island.gained) - 1.0, island, tables)
-        else:
-            mix(1.0, island, tables)
-    return OK
-
-
-@njit
-def measure_gains(tables):
-    """W of each island with joints, of any in joint coordinates, zero where that is rounding or less; returns whether some
-    island gains."""
-    islands = tables.collision.islands
-    some, joint_space = False, in_joint_space(tables)
-    for i in range(tables.collision.counts[ISLANDS]):
-        islands[i].gained = 0.0
-        if islands[i].jointed == 0 and not joint_space:
-            continue
-        gained, turned_over = island_work(islands[i], tables)
-        islands[i].gained = gained if gained > ROUNDING * turned_over else 0.0
-        some = some or islands[i].gained > 0.0
-    return some
-
-
-@njit
-def save_first(tables):
-    """Store the solution with restitution."""
-    stepping = tables.stepping
-    contacts, bounds, first = tables.collision.contacts, stepping.bounds, stepping.first_impulses
-    copy(stepping.first_motion, stepping.motion)
-    copy(stepping.first_joint_impulses, stepping.joint_impulses)
-    for i in range(tables.collision.counts[CONTACTS]):
-        for k in range(3):
-            first[3 * i + k] = contacts[i].impulse[k]
-    for i in range(bounds.shape[0]):
-        bounds[i].first_impulse = bounds[i].impulse
-    call_surfaces(SAVE_FIRST_SURFACES, 0.0, stepping.motion, tables)
-
-
-@njit
-def make_plastic(h, island, tables):
-    """Set the biases of an island to those without restitution."""
-    contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
-    for i in range(island.first, island.end):
-        contacts[i].bias = gap_bias(contacts[i], h, slop) - load(tables.stepping.surface_speeds, i)
-    if island.jointed != 0:
-        call_limits(SET_PLASTIC, h, tables.stepping.motion, tables)
-
-
 @njit
 def largest_share(w0, middle, w1):
     """The θ in [0, 1] at which the parabola through W(0) = w0 ≤ 0, W(½), W(1) = w1 > 0 is zero."""
@@ -469,66 +389,10 @@ def largest_share(w0, middle, w1):
     return min(1.0, max(0.0, theta))
 
 
-@njit
-def island_work(island, tables):
-    """(W of contacts, stops and joints of an island, the sum of the sizes of its parts), J."""
-    stepping = tables.stepping
-    contacts = tables.collision.contacts
-    motion, rows = stepping.motion, stepping.rows
-    work, size = 0.0, 0.0
-    of_surfaces = call_surfaces_of(WORK_OF_SURFACES, island, tables) if island.surfaces != 0 else 0.0
-    if in_joint_space(tables):
-        number = tables.collision.island_of[tables.collision.members[island.first_member]]
-        call_coordinates(WORK, float(number), motion, stepping.answer, tables)
-        return stepping.answer[0] + of_surfaces, stepping.answer[1]
-    if island.jointed != 0:
-        call_limits(WORK, 0.0, motion, tables)
-        work, size = stepping.answer[0], stepping.answer[1]
-        of_joints = joint_work(tables)
-        work += of_joints
-        size += abs(of_joints)
-    for i in range(island.first, island.end):
-        contact = contacts[i]
-        p = load3(contact.impulse)
-        if p[0] > 0.0:
-            normal, friction = contact_work(contact, p, motion, rows, ROW * i + BEFORE)
-            work += normal + friction
-            size += p[0] * abs(rows[ROW * i + BEFORE]) + abs(friction)
-    return work + of_surfaces, size
-
-
 @inlined
 def interpolate(share, now, first):
     """(1 − share) now + share first; exactly `first` for 1."""
     return first if share == 1.0 else now + share * (first - now)
-
-
-@njit
-def mix(share, island, tables):
-    """Impulses and velocities of an island become (1 − share) of the present and `share` of the first solution."""
-    stepping = tables.stepping
-    contacts, members = tables.collision.contacts, tables.collision.members
-    motion, first_motion = stepping.motion, stepping.first_motion
-    first = stepping.first_impulses
-    bounds = stepping.bounds
-    for m in range(island.first_member, island.end_member):
-        own = stepping.members[members[m]]
-        for i in range(own.first_speed, own.end_speed):
-            motion[i] = interpolate(share, motion[i], first_motion[i])
-        for i in range(own.first_bound, own.end_bound):
-            bounds[i].impulse = interpolate(share, bounds[i].impulse, bounds[i].first_impulse)
-    for i in range(island.first, island.end):
-        impulse = contacts[i].impulse
-        for k in range(3):
-            impulse[k] = interpolate(share, impulse[k], first[3 * i + k])
-    if island.surfaces != 0:
-        stepping.answer[0] = share
-        call_surfaces_of(MIX_SURFACES, island, tables)
-    if island.jointed == 0:
-        return
-    joints, first_joints = stepping.joint_impulses, stepping.first_joint_impulses
-    for i in range(joints.shape[0]):
-        joints[i] = interpolate(share, joints[i], first_joints[i])
 
 
 # Where the solver starts ------------------------------------------------------------------------------------------------
@@ -570,9 +434,29 @@ def load_free_motion(h, impacts, y, tables):
 
 
 @njit
+def bounce_mechanisms(h, with_forces, impacts, y, tables):
+    """The impacts of what has joints, and of all in joint coordinates, where something of that can bounce; with those of
+    other islands, if there were `impacts`. Leaves in `motion` the velocities after all of them. Returns (whether there were
+    some, a status)."""
+    address, answer = tables.callbacks[0].impacts, tables.stepping.answer
+    if address == 0:
+        return False, OK
+    motion = tables.stepping.motion
+    status = call_pointer(address, own_address(tables), MAKE_IMPACTS, h, motion, motion)
+    bounced, moved = answer[0] != 0.0, answer[1] != 0.0
+    if status == OK and moved:
+        load_free_motion(h if with_forces else 0.0, 1 if bounced and not in_joint_space(tables) else impacts, y, tables)
+        if bounced:
+            call_pointer(address, own_address(tables), PUSH_IMPACTS, h, motion, motion)
+    return bounced, status
+
+
+@njit
 def add_impacts(tables):
-    """Add the impulses of impacts to those of the contacts."""
-    impacts, contacts = tables.stepping.impacts, tables.collision.contacts
+    """Add the impulses of impacts to those of contacts and stops."""
+    impacts, contacts, bounds = tables.stepping.impacts, tables.collision.contacts, tables.stepping.bounds
+    for i in range(bounds.shape[0]):
+        bounds[i].impulse += bounds[i].impact
     for i in range(tables.collision.counts[CONTACTS]):
         for k in range(3):
             contacts[i].impulse[k] += impacts[3 * i + k]

@@ -21,7 +21,6 @@ from ..core.jit import njit
 from ..core.math3 import load3, store3
 from ..core.simd import load, store
 from ..core.tables import column
-from ..model.tables import STOP
 from .cone import coulomb_velocity, natural_map, project_coulomb
 from .gauss_seidel import improve, is_zero
 from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop
@@ -206,28 +205,6 @@ def sweep_positions_of_rows(island, rows, tables):
             corrections[i] = new
             push_contact(i, (new - old, 0.0, 0.0), shift, rows)
     return deepest
-
-
-@njit
-def island_work_of_rows(island, rows, tables):
-    """(work of contacts and stops of an island, the sum of the sizes of its parts), J: p · ½ (u⁻ + u⁺)."""
-    contacts, stepping, forces = tables.collision.contacts, tables.stepping, tables.system.forces
-    motion, before, bounds = stepping.motion, stepping.rows, stepping.bounds
-    work, size = 0.0, 0.0
-    for i in range(island.first, island.end):
-        p = load3(contacts[i].impulse)
-        if p[0] > 0.0:
-            normal, friction = contact_work_of_rows(i, p, motion, before, rows)
-            work += normal + friction
-            size += p[0] * abs(load(before, ROW * i + BEFORE)) + abs(friction)
-    for m in range(island.first_member, island.end_member):
-        own = stepping.members[tables.collision.members[m]]
-        for i in range(own.first_bound, own.end_bound):
-            bound = bounds[i]
-            if forces[bound.force].kind == STOP:
-                work += 0.5 * bound.impulse * (bound.before + bound_rate(i, motion, rows))
-                size += abs(bound.impulse * bound.before)
-    return work, size
 
 
 @njit

@@ -27,7 +27,20 @@ from ..collide.tables import (
 )
 from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, KINEMATICS, POWERS, call_pointer, viewer
 from ..core.jit import CFunction, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, symvec
+from ..core.math3 import (
+    add,
+    add_scaled,
+    cross,
+    dot,
+    load3,
+    matvec,
+    norm,
+    perpendicular,
+    scale,
+    store3,
+    sub,
+    symvec,
+)
 from ..core.profiler import begin_timing, end_stage
 from ..core.simd import clear, copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
@@ -43,7 +56,22 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
-from .fast import FIND, SIDE_A, SIDE_B, STRIKE, TIME, ignore_far_ahead, is_fast, outruns
+from .fast import (
+    FIND,
+    IMPACT_NORMAL,
+    IMPACT_POINT,
+    SIDE_A,
+    SIDE_B,
+    STRIKE,
+    TIME,
+    ignore_far_ahead,
+    is_fast,
+    note_contacts,
+    note_strike,
+    outruns,
+    show_start,
+    show_velocities,
+)
 from .gauss_seidel import axes_of
 from .joints import add_impulses, apply_impulses, book_reaction, set_targets
 from .parallel import (
@@ -64,8 +92,8 @@ from .position_correction import apply_correction, move_separations, overlap_of,
 from .restitution import (
     ELASTIC_ROUNDS,
     add_impacts,
+    bounce_mechanisms,
     gap_bias,
-    limit_restitution,
     load_free_motion,
     load_speeds,
     make_impacts,
@@ -77,6 +105,7 @@ from .tables import (
     APPLY_TO_STATE,
     BEFORE,
     BEGIN_SURFACES,
+    BEGIN_WAY,
     BOOK,
     BOOK_CORRECTION_OF_SOFT,
     BOOK_SURFACES,
@@ -84,29 +113,35 @@ from .tables import (
     FILL_ROWS,
     FILL_SURFACES,
     FINISH,
+    FREE_SPEEDS,
     INVERSE_INERTIA,
     INVERSE_MASS,
+    INVERSE_NORMAL,
     LINEAR,
     MARK_SURFACES,
     MOTION,
     PLACE,
+    PLACE_ON_WAY,
+    POWER,
     RATES,
     REFACTOR,
     RESPOND_SURFACES,
     RESTORE_SURFACES,
     ROW,
     SAVE_SURFACES,
-    SET_BOUNCES,
     SET_SOFT,
     SET_SOFT_IDLE,
+    SET_STOPS,
     SMOOTH,
     SOLVER,
     START_STEP,
     STOP_ISLAND,
+    TURN,
     UPDATE,
     UPDATE_ROWS,
     UPDATE_ROWS_IDLE,
     UPDATE_SATURATION,
+    WALK,
     ContactTables,
     call_coordinates,
     call_limits,
@@ -115,6 +150,7 @@ from .tables import (
     in_joint_space,
     load_motion,
     note_residual,
+    note_way,
     relative_velocity,
     six,
     three,
@@ -138,6 +174,7 @@ def run_steps(y, dydt, stop, tables):
     options = stepping.options[0]
     report = stepping.report[0]
     if options.fresh != 0:
+        report.unnoted = 0
         status = find_initial_contacts(options.start + report.steps * options.dt, y, dydt, tables)
         if status != OK:
             return status
@@ -242,13 +279,14 @@ def step(t, y, dydt, tables):
     save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
+    report.struck, report.unnoted, report.way_residual, report.way_aim = 0, 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
     status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
-    residual, aim = report.residual, report.aim  # those of an impact in free motion follow
+    residual, aim = report.residual, report.aim  # impacts in free motion follow
     if status == OK:
         status = move_to_end(t, h, y, dydt, tables)
     if status == OK and not is_finite(y):
@@ -258,12 +296,14 @@ def step(t, y, dydt, tables):
         swap(y, stepping.saved)
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
-        report.impacts, report.held = impacts, held
+        report.impacts, report.held, report.struck = impacts, held, 0
         if was_fast:
             copy(y, stepping.origin)
         restore_kinematics(t, y, dydt, tables)
         return status
     report.residual, report.aim = residual, aim
+    if report.way_residual > 0.0 and (aim <= 0.0 or report.way_residual * aim > residual * report.way_aim):
+        report.residual, report.aim = report.way_residual, report.way_aim
     note_residual(report)
     return OK
 
@@ -272,7 +312,8 @@ def step(t, y, dydt, tables):
 def move_to_middle(t, h, y, dydt, tables):
     """The first half drift, and the forces in the middle of a step from t. Returns a status."""
     if in_joint_space(tables):
-        return call_coordinates(PLACE, h, y, tables.stepping.answer, tables)
+        status = advance_trees(0.5 * h, True, y, dydt, tables)
+        return call_coordinates(PLACE, h, y, tables.stepping.answer, tables) if status == OK else status
     call_limits(START_STEP, h, y, tables)
     status = advance(t, 0.5 * h, True, y, dydt, tables)
     if tables.stepping.options[0].fast != 0:
@@ -290,7 +331,11 @@ def move_to_end(t, h, y, dydt, tables):
     """The second half drift, and the projection of the joints. Returns a status."""
     options = tables.stepping.options[0]
     if in_joint_space(tables):
-        status = call_coordinates(FINISH, h, y, tables.stepping.answer, tables)
+        if options.fast != 0:
+            call_coordinates(TURN, h, y, tables.stepping.answer, tables)
+        status = advance_trees(0.5 * h, False, y, dydt, tables)
+        if status == OK:
+            status = call_coordinates(FINISH, h, y, tables.stepping.answer, tables)
         if status == OK and options.sleep_after > 0.0:
             status = put_to_sleep(y, tables)
         return status
@@ -377,14 +422,18 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     """
     collision, stepping = tables.collision, tables.stepping
     options, joint_space = stepping.options[0], in_joint_space(tables)
+    if options.fast != 0 and stepping.report[0].unnoted != 0 and not note_contacts(tables):
+        return NEED_ROOM
+    stepping.report[0].unnoted = 1
     reach = options.dt if options.fast != 0 else h
     set_travel(reach, tables.system.settings[0].rigid, tables.system.kinematics, collision)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
-    while not joint_space and status == OK and looks < MOST_LOOKS and outruns(reach, with_forces, bounced, tables):
+    watched = not joint_space or tables.system.commands.shape[0] == 0
+    while watched and status == OK and looks < MOST_LOOKS and outruns_detection(reach, with_forces, bounced, tables):
         corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
         looks += 1
-    if status == OK and not joint_space:
+    if status == OK and watched:
         status = watch_fast(with_forces, tables)
     if status != OK:
         return status
@@ -414,11 +463,25 @@ def solve_velocities(h, with_forces, y, dydt, tables):
 
 
 @njit
+def outruns_detection(reach, with_forces, bounced, tables):
+    """Whether some body may meet what was not looked for, see `fast.outruns`; in joint coordinates shows the velocities of
+    bodies first."""
+    if in_joint_space(tables):
+        show_velocities(tables)
+        return outruns(reach, with_forces, bounced, tables.stepping.search_motion, tables)
+    return outruns(reach, with_forces, bounced, tables.stepping.motion, tables)
+
+
+@njit
 def watch_fast(with_forces, tables):
     """Note whether some body is fast after the impulses. Returns a status: NEED_ROOM where continuous collision detection is
     needed, and not at hand yet."""
-    options = tables.stepping.options[0]
-    if is_fast(options.dt, tables):
+    options, stepping = tables.stepping.options[0], tables.stepping
+    if in_joint_space(tables):
+        fast = is_fast(options.dt, stepping.search_motion, tables)
+    else:
+        fast = is_fast(options.dt, stepping.motion, tables)
+    if fast:
         options.fast = 1
     elif with_forces:
         options.fast = 0
@@ -472,13 +535,17 @@ def fill_rows(h, with_forces, before, y, tables):
     """The rows of contacts, joints and bounds of a step over h, and the velocities before it, which are those of the momenta
     in `before`. Returns a status."""
     if in_joint_space(tables):
+        if tables.stepping.options[0].fast != 0:
+            show_start(tables)
+            ignore_far_ahead(tables.stepping.options[0].dt, tables.stepping.search_motion, tables)
         return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
     load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
     options = tables.stepping.options[0]
-    if not with_forces and is_fast(options.dt, tables):
+    motion = tables.stepping.motion
+    if not with_forces and is_fast(options.dt, motion, tables):
         options.fast = 1
     if options.fast != 0:
-        ignore_far_ahead(options.dt, tables)
+        ignore_far_ahead(options.dt, motion, tables)
     prepare_rows(tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
@@ -488,11 +555,13 @@ def fill_rows(h, with_forces, before, y, tables):
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
     Returns (whether elastic bodies bounced, a status)."""
-    bounces, impacts = set_biases(h, tables), 0
-    if bounces and not in_joint_space(tables):
-        impacts, bounces = make_impacts(h, with_forces, y, tables)
-    bounces = call_limits(SET_BOUNCES, h, y, tables) != 0 or bounces
-    status = solve_impulses(tables)
+    impacts = 0
+    if set_biases(h, tables) and not in_joint_space(tables):
+        impacts = make_impacts(h, with_forces, y, tables)
+    call_limits(SET_STOPS, h, y, tables)
+    bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+    if status == OK:
+        status = solve_impulses(tables)
     trial = 0
     while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
         trial += 1
@@ -501,12 +570,12 @@ def find_impulses(h, with_forces, y, tables):
             call_surfaces(RESPOND_SURFACES, h, y, tables)
         load_free_motion(h, impacts, y, tables)
         if status == OK:
+            bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+        if status == OK:
             status = solve_impulses(tables)
-    if status == OK and bounces:
-        status = limit_restitution(h, with_forces, impacts, y, tables)
-    if impacts != 0:
+    if impacts != 0 or bounced:
         add_impacts(tables)
-    return impacts == ELASTIC_ROUNDS, status
+    return impacts == ELASTIC_ROUNDS or bounced, status
 
 
 @njit
@@ -619,10 +688,109 @@ def advance(t, h, first, y, dydt, tables):
             stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
             status = resolve_impacts(t + h - left, left, y, dydt, tables)
             stepping.options[0].iterations = iterations
+            note_way(report)
         book_detour(left - h if first else left, y, tables)
         if status != OK:
             return status
     return hold_fast(left, y, dydt, tables)
+
+
+# Between two middles the speeds of trees are constant. Where an impact has changed them, the coordinates are moved back along
+# them, so that PLACE or FINISH, which move on by half a step, end where they should.
+
+
+@njit
+def advance_trees(h, first, y, dydt, tables):
+    """The impacts in joint coordinates within h (s) from the state y, of the `first` or second half of a step. Returns a
+    status."""
+    stepping, report = tables.stepping, tables.stepping.report[0]
+    if stepping.options[0].fast == 0:
+        return OK
+    watch, impact, answer = tables.callbacks[0].continuous, stepping.impact, stepping.answer
+    if watch == 0:
+        return NEED_ROOM
+    if first:
+        call_coordinates(BEGIN_WAY, 0.0, y, answer, tables)
+    left, last = h, (-1.0, -1.0)
+    for _ in range(MOST_IMPACTS):
+        status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
+        if status != OK or impact[TIME] >= left:
+            if left != h:
+                call_coordinates(WALK, left - h, y, answer, tables)
+            return status
+        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
+        last = impact[SIDE_A], impact[SIDE_B]
+        call_coordinates(WALK, impact[TIME], y, answer, tables)
+        left -= impact[TIME]
+        report.impacts += 1
+        status = meet_on_way(again, left, left - h if first else left, y, dydt, tables)
+        if status != OK:
+            return status
+    report.held += 1
+    call_coordinates(WALK, -h, y, answer, tables)
+    return OK
+
+
+@njit
+def meet_on_way(again, left, detour, y, dydt, tables):
+    """The impulses of an impact where the trees are, `left` (s) before half the step ends; if met `again`, on its pair alone.
+    Books what forces have not done, see `book_detour`. Returns a status."""
+    stepping, answer = tables.stepping, tables.stepping.answer
+    status = call_coordinates(PLACE_ON_WAY, 0.0, y, answer, tables)
+    if status != OK:
+        return status
+    call_coordinates(POWER, 0.0, y, answer, tables)
+    before = answer[0]
+    if again:
+        status = strike_trees(y, tables)
+    else:
+        iterations = stepping.options[0].iterations
+        stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
+        status = solve_velocities(left, False, y, dydt, tables)
+        stepping.options[0].iterations = iterations
+        note_way(stepping.report[0])
+    if status == OK:
+        call_coordinates(POWER, 0.0, y, answer, tables)
+        entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+        store(y, entry, load(y, entry) + detour * (before - answer[0]))
+    return status
+
+
+@njit
+def strike_trees(y, tables):
+    """End the approach of the pair of the last impact by an impulse along its normal, as the only contact. Returns a
+    status."""
+    collision, stepping, report = tables.collision, tables.stepping, tables.stepping.report[0]
+    if report.unnoted != 0 and not note_contacts(tables):
+        return NEED_ROOM
+    report.unnoted = 0
+    impact, rigid = stepping.impact, tables.system.settings[0].rigid
+    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
+    side_a, side_b = int(impact[SIDE_A]), int(impact[SIDE_B])
+    if collision.contacts.shape[0] == 0:
+        return NEED_ROOM
+    contact = collision.contacts[0]
+    contact.a, contact.b = collision.colliders[side_a].body, collision.colliders[side_b].body
+    t = perpendicular(n)
+    s = cross(n, t)
+    for k in range(3):
+        contact.frame[k], contact.frame[3 + k], contact.frame[6 + k] = n[k], t[k], s[k]
+    store3(contact.position, p)
+    store3(contact.arm_a, sub(p, load3(tables.system.kinematics[contact.a].x)) if contact.a < rigid else p)
+    store3(contact.arm_b, sub(p, load3(tables.system.kinematics[contact.b].x)) if contact.b < rigid else p)
+    store3(contact.impulse, (0.0, 0.0, 0.0))
+    contact.friction, contact.restitution, contact.bias = 0.0, 0.0, 0.0
+    collision.counts[CONTACTS] = 1
+    for i in range(stepping.bounds.shape[0]):
+        stepping.bounds[i].impulse = 0.0
+    call_coordinates(FILL_ROWS, 0.0, y, stepping.answer, tables)
+    call_coordinates(FREE_SPEEDS, 0.0, y, stepping.answer, tables)
+    call_coordinates(RATES, 0.0, stepping.motion, stepping.contact_rates, tables)
+    size = max(0.0, -load(stepping.contact_rates, 0) * load(stepping.rows, INVERSE_NORMAL))
+    store3(contact.impulse, (size, 0.0, 0.0))
+    call_coordinates(BOOK, 0.0, y, stepping.answer, tables)
+    collision.counts[CONTACTS] = 0  # its impulse is in `struck`
+    return OK if size == 0.0 or note_strike(side_a, side_b, p, n, size, tables) else NEED_ROOM
 
 
 @njit

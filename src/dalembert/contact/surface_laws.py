@@ -43,7 +43,7 @@ ROLLING, TORSIONAL, STATIC, STRIBECK, STIFFNESS, DAMPING, VALUES = range(7)
 LAW = np.dtype(
     [("acts", "i8"), ("turns", "i8"), ("spin", "f8"), ("roll", "f8"), ("static", "f8"), ("kinetic", "f8"),
      ("stribeck", "f8"), ("stiffness", "f8"), ("damping", "f8"), ("gap", "f8"), ("compliance", "f8"), ("bias", "f8"),
-     ("torque", "f8", 3), ("first_torque", "f8", 3), ("before", "f8", 3), ("response", "f8", 6), ("reach", "f8")],
+     ("torque", "f8", 3), ("before", "f8", 3), ("response", "f8", 6), ("reach", "f8")],
     align=True,
 )  # fmt: skip
 # The warm start of a contact that resisted turning in the step before: its colliders, facet and feature, and the torque in

@@ -57,26 +57,22 @@ from .surface_laws import (
 from .tables import (
     AIM_SURFACES,
     ANGULAR,
-    BEFORE,
     BEGIN_SURFACES,
     BOOK_SURFACES,
     DESCRIBE_SURFACES,
     FILL_SURFACES,
     INVERSE_INERTIA,
     MARK_SURFACES,
-    MIX_SURFACES,
     MOTION,
     RESIDUAL_OF_SURFACES,
     RESPONSE,
     RESTORE_SURFACES,
     ROW,
-    SAVE_FIRST_SURFACES,
     SAVE_SURFACES,
     SPEEDS,
     SWEEP_SURFACES,
     TAKE_SURFACES,
     WARM_START_SURFACES,
-    WORK_OF_SURFACES,
     ContactTables,
     copy_velocities,
     put_three,
@@ -230,38 +226,6 @@ def residual_of_laws(island, tables, surfaces):
 
 
 @njit
-def work_of_laws(island, tables, surfaces):
-    """What `restitution.island_work` lacks: the work of torques, and that of compliant normals taken out, which give back
-    what they took (J)."""
-    contacts, laws, work = tables.collision.contacts, surfaces.laws, 0.0
-    motion, rows = tables.stepping.motion, tables.stepping.rows
-    for i in range(island.first, island.end):
-        contact, law = contacts[i], laws[i]
-        if law.turns != 0:
-            work += turning_work(law, turning_rate(contact, motion))
-        if law.compliance > 0.0:
-            u = contact_rate(contact, motion)
-            work -= 0.5 * contact.impulse[0] * (load(rows, ROW * i + BEFORE) + u[0])
-    return work
-
-
-@njit
-def mix_laws(share, island, surfaces):
-    """The torques of an island become (1 − share) of the present and `share` of the first solution."""
-    for i in range(island.first, island.end):
-        law = surfaces.laws[i]
-        for k in range(3):
-            law.torque[k] += share * (law.first_torque[k] - law.torque[k])
-
-
-@njit
-def save_first_torques(collision, surfaces):
-    """Store the torques of the solution with restitution."""
-    for i in range(collision.counts[CONTACTS]):
-        store3(surfaces.laws[i].first_torque, load3(surfaces.laws[i].torque))
-
-
-@njit
 def book_laws(h, y, tables, surfaces):
     """L ← L + τ of all torques; their work, and what springs and dampers took, to the ledger. h = 0: impulses alone acted."""
     collision, stepping = tables.collision, tables.stepping
@@ -401,8 +365,6 @@ def surfaces_task(task, h, y, out, tables, surfaces):
         fill_surfaces(h, tables, surfaces)
     elif task == AIM_SURFACES:
         aim_surfaces(collision, surfaces, tables.stepping.surface_speeds)
-    elif task == SAVE_FIRST_SURFACES:
-        save_first_torques(collision, surfaces)
     elif task == SAVE_SURFACES:
         if h > 0.0:
             save_torques(collision, surfaces)
@@ -429,10 +391,6 @@ def island_task(task, number, out, tables, surfaces):
         out[number] = sweep_laws(island, tables, surfaces)
     elif task == RESIDUAL_OF_SURFACES:
         out[number] = residual_of_laws(island, tables, surfaces)
-    elif task == WORK_OF_SURFACES:
-        out[number] = work_of_laws(island, tables, surfaces)
-    elif task == MIX_SURFACES:
-        mix_laws(tables.stepping.answer[0], island, surfaces)
     elif task == DESCRIBE_SURFACES:
         describe_laws(tables, surfaces)
     return OK

@@ -36,25 +36,34 @@ OPTIONS = np.dtype(
 # tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
 # solver; `naps`: islands that fell asleep; `wants_finisher`: whether steps need the converging solver for islands;
 # `impacts`: of fast bodies in free motion; `held`: half steps in which fast bodies had too many, and were held where they
-# were.
+# were; `struck`: how many rows of that table the step has; `unnoted`: whether the
+# impulses of the contacts are of this step, and not there yet; `way_residual`, `way_aim`: of its worst impact in free motion
+# (m/s).
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
-     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8")],
+     ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
+     ("struck", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8")],
     align=True,
 )  # fmt: skip
+
+# What a step with impacts in free motion did to a pair of colliders a, b, but for the last of its solutions, which is in the
+# table of contacts: a point, axes as those of a contact, and the sum of the impulses on b, in these.
+STRUCK = np.dtype(
+    [("a", "i8"), ("b", "i8"), ("position", "f8", 3), ("frame", "f8", 9), ("impulse", "f8", 3)], align=True
+)
 
 # A force on a coordinate within bounds (see `limits`): its row of the table of forces, its entry in the state's ledger, its
 # bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
 # impulses and at the start of the step, the distance to the stop, the response to a unit impulse (OFF: none) and the
-# compliance beside it, the impulse, that of a first solution with restitution, that of a displacement, and, for the
-# interior point solver, the active bound. In joint coordinates, `soft` is the row of that table that acts as this bound; −1
-# if none does.
+# compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop, that of a
+# displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the row of that table
+# that acts as this bound; −1 if none does.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
      ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
-     ("first_impulse", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
+     ("first_impulse", "f8"), ("impact", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
     align=True,
 )  # fmt: skip
 # A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
@@ -81,12 +90,13 @@ HELD, AT_LEAST, AT_MOST = range(3)
 # (0: those of bodies), and the addresses of the two tables that only it knows. `finisher`: a solver of second order for
 # islands that sweeps leave unsolved (0: none), with the number of the island. `continuous`:
 # continuous collision detection; 0 until something is fast. `surfaces`: the function of surface laws (`surface_laws`), in the
-# coordinates of the step, and the address of the table that only it knows; 0 where no surface needs it.
+# coordinates of the step, and the address of the table that only it knows; 0 where no surface needs it. `impacts`: likewise
+# the impacts of mechanisms; 0 where nothing that has joints bounces.
 CALLBACKS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("plain", "i8"), ("plain_data", "i8"), ("detector", "i8"),
      ("detector_data", "i8"), ("limits", "i8"), ("solver", "i8"), ("workspace", "i8"), ("coordinates", "i8"),
      ("reduced", "i8"), ("joint_space", "i8"), ("finisher", "i8"), ("continuous", "i8"), ("rides", "i8"),
-     ("surfaces", "i8"), ("surface_tables", "i8")],
+     ("surfaces", "i8"), ("surface_tables", "i8"), ("impacts", "i8"), ("impact_rows", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -231,8 +241,8 @@ class Stepping(NamedTuple):
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
     )
-    first_motion: Any = column("packed", unit="m/s, rad/s", doc="the velocities that they lead to")
-    first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="of joints in the same solution")
+    first_motion: Any = column("packed", unit="m/s, rad/s", doc="`motion` before a round of `mechanism_impacts`")
+    first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="impulses of joints, likewise")
     impacts: Any = column("3 * contacts", unit="N s", doc="impulses of the impacts of a step, see `restitution`")
     kick: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="what forces add to the velocities in a step")
     bounds: Any = column(dtype=BOUND)
@@ -250,6 +260,9 @@ class Stepping(NamedTuple):
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")
     origin: Any = column("state", doc="the state at the start of a step in which something is fast")
+    struck: Any = column(
+        "0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast"
+    )
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")
@@ -303,46 +316,51 @@ SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, FINISH_ISLAND = 1, 2, 3
 START_STEP = 0  # rates at the start of a step
 SET_SOFT, SET_SOFT_IDLE = 1, 2  # the soft rows, before the mechanism's factorization; idle: no forces act in the step
 UPDATE_ROWS, UPDATE_ROWS_IDLE = 3, 4  # all rows, gaps, limits and responses at the kinematics table
-SET_BOUNCES, SET_PLASTIC = 5, 6  # the biases at stops, with and without restitution; returns 1 if one bounces
+SET_STOPS = 5  # the biases at stops, without restitution
 UPDATE_SATURATION = 7  # which motors are at their limits; h: the trial; returns 1 if one has changed
 REFACTOR = 8  # the factorization and the responses after that
 APPLY_WARM_START = 9  # apply the impulses in the table of bounds to `motion`
 SWEEP_LIMITS = 10  # a sweep over the bounds; the largest change of a rate
 LIMITS_RESIDUAL = 11  # the largest residual
-WORK = 12  # the work of stops, and its size
 APPLY_TO_STATE = 13  # apply the impulses to the state
 CORRECT_STOPS = 14  # add the displacement of stops to `shift`; 1 if there is one
 BOOK_CORRECTION = 15  # the work along `shift`, into the ledger; the work of bounds
 BOOK_CORRECTION_OF_SOFT = 16  # the same of soft rows
-# Tasks of joint coordinates, whose function also does those tasks of `limits` that are left there: SET_BOUNCES, SET_PLASTIC,
-# UPDATE_SATURATION, REFACTOR, WORK (of an island and all that it has) and CORRECT_STOPS. For a step over h (s); h = 0: no
-# forces act.
+# Tasks of joint coordinates, whose function also does those tasks of `limits` that are left there: SET_STOPS,
+# UPDATE_SATURATION, REFACTOR and CORRECT_STOPS. For a step over h (s); h = 0: no forces act.
 PLACE = 20  # move the state to the middle of the step, with the forces there
 FILL_ROWS = 21  # J, M⁻¹ Jᵀ, responses and rates of all rows
 FREE_SPEEDS = 22  # `motion` = the speeds with the impulses of the forces
 RATES = 23  # out = J y of all contacts, y packed speeds
 BOOK = 24  # the speeds after the impulses into the state, and their work into the ledger
 FINISH = 25  # move the state to the end of the step
+WALK = 35  # move the coordinates along the speeds for h
+PLACE_ON_WAY = 36  # factor, forces and rates where the state is, for impulses in free motion
+TURN = 37  # the speeds of the second half of a step; FINISH does the rest
+BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
+POWER = 39  # answer = the power of the forces, W
+BEGIN_WAY = 40  # forget the impulses of a step that failed
 STOP_ISLAND = 26  # set the speeds of an island to zero
 DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y
 # Tasks over the rows of one island
 WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
+# Tasks of the impacts of mechanisms: find them within h (s); apply their impulses to `motion`
+MAKE_IMPACTS, PUSH_IMPACTS = 33, 34
 
 
 # Tasks of surface laws: rolling, torsional and Stribeck friction, and compliance. Those of one island get its number.
 MARK_SURFACES = 0  # the coefficients of all contacts, and which islands need more than Coulomb's law
 FILL_SURFACES = 1  # responses, velocities before the step and warm starts, for a step over h (s); h = 0: no forces act
 AIM_SURFACES = 2  # the biases of compliant contacts
-WARM_START_SURFACES, SWEEP_SURFACES, RESIDUAL_OF_SURFACES, WORK_OF_SURFACES, MIX_SURFACES = range(3, 8)
-SAVE_FIRST_SURFACES = 8  # the torques of the solution with restitution
-SAVE_SURFACES = 9  # the warm start of the next step
-PUSH_SURFACES = 10  # y += Jᵀ τ of all contacts, along the speeds of joint coordinates
-BOOK_SURFACES = 11  # torques on the momenta in y, in coordinates of bodies; the work of all laws into the ledger
-DESCRIBE_SURFACES = 12  # add the laws of an island to its `IslandProblem`
-TAKE_SURFACES = 13  # the torques that solved it
-BEGIN_SURFACES, RESTORE_SURFACES = 14, 15  # keep the memory of the step before, and put it back
-RESPOND_SURFACES = 16  # the responses in joint coordinates, after REFACTOR
+WARM_START_SURFACES, SWEEP_SURFACES, RESIDUAL_OF_SURFACES = range(3, 6)
+SAVE_SURFACES = 6  # the warm start of the next step
+PUSH_SURFACES = 7  # y += Jᵀ τ of all contacts, along the speeds of joint coordinates
+BOOK_SURFACES = 8  # torques on the momenta in y, in coordinates of bodies; the work of all laws into the ledger
+DESCRIBE_SURFACES = 9  # add the laws of an island to its `IslandProblem`
+TAKE_SURFACES = 10  # the torques that solved it
+BEGIN_SURFACES, RESTORE_SURFACES = 11, 12  # keep the memory of the step before, and put it back
+RESPOND_SURFACES = 13  # the responses in joint coordinates, after REFACTOR
 
 
 @inlined
@@ -425,6 +443,13 @@ def limits_value(task, tables):
     """The number that a task of `limits` returns in `answer`; zero where there are none."""
     call_limits(task, 0.0, tables.stepping.motion, tables)
     return tables.stepping.answer[0]
+
+
+@njit
+def note_way(report):
+    """Keep the worst residual of the impacts in free motion of a step: that of the last solution."""
+    if report.residual * report.way_aim > report.way_residual * report.aim:
+        report.way_residual, report.way_aim = report.residual, report.aim
 
 
 @njit

@@ -16,7 +16,7 @@ from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED, CFunction
 from ..core.status import OK
-from ..core.tables import address_table, grow
+from ..core.tables import address_table, allocate, grow
 from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
@@ -27,8 +27,10 @@ from .continuous import CONTINUOUS_ENTRY, continuous_task
 from .diagnosis import WorstContact, described, ways_out, worst_contact
 from .fast import half_thickness, sizes_of_bodies
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
+from .mechanism_impacts import IMPACTS_ENTRY, MechanismImpacts, bounces, impacts_task
 from .parallel import ALONE, RUN_STEPS, SUMS
 from .points import UNKNOWN, Owners, frame_of, impulses_of, owners_of, rows_of
+from .rows import Rows
 from .solvers import SOLVERS, ContactSolver, StepSettings, linked, make_stepping, no_workspace, slowness
 from .step import STEP_ENTRY, run_step_job, run_steps
 from .surface_laws import Surfaces
@@ -43,10 +45,11 @@ from .surface_tables import (
     unwatched,
     with_room_of_surfaces,
 )
-from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, ContactTables
+from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, STRUCK, ContactTables
 from .wide_rows import BEFORE_POINT, SIZE, WIDE_ENTRY, run_wide_job
 
 FINISHER = "interior_point"  # of islands that sweeps leave unsolved
+LEAST_STRUCK = 64  # rows of the table of impacts in free motion, once something is fast
 MANY = 32  # colliders of a scene whose large islands are swept four wide
 
 # What a checkpoint has of the records
@@ -160,6 +163,8 @@ class ContactStepper(FixedStepper):
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
+        if self._tables.options.fast[0]:
+            self._fit_struck()
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         if self._is_wide:
             room = len(self.collision.contacts)  # the system gives memory only to what is written
@@ -177,6 +182,7 @@ class ContactStepper(FixedStepper):
         self._fit_coordinates(tables)
         self._fit_surfaces(tables)
         callbacks.continuous = self._continuous_address(tables)
+        callbacks.impacts = self._impacts_address(tables)
         # Each thread but the first has its own room for the system of one body.
         own = [
             self._tables._replace(support_system=self._tables.support_system.copy(), wide_result=np.zeros(1))
@@ -189,6 +195,14 @@ class ContactStepper(FixedStepper):
         self._kernel, job = self._plain_kernel(tables) if DISABLED else self._compiled_kernel()
         self._pool.job_queue[FUNCTIONS + CONTACT_JOBS] = job
         self._pool.job_queue[FUNCTIONS + WIDE_JOBS] = self._wide_address(tables)
+
+    def _fit_struck(self) -> None:
+        """Give the table of impacts in free motion more room where it is full, and keep what it has."""
+        old, used = self._tables.struck, int(self.report.struck[0])
+        if used >= len(old):
+            table: Any = np.zeros(max(LEAST_STRUCK, 2 * len(old)), STRUCK).view(np.recarray)
+            table[:used] = old[:used]
+            self._tables = self._tables._replace(struck=table)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""
@@ -300,6 +314,23 @@ class ContactStepper(FixedStepper):
         self._measure, self._continuous = C_TYPE(measure), C_TYPE(call)
         functions[DISTANCE] = _address_of(self._measure)
         return _address_of(self._continuous)
+
+    def _rows(self) -> Rows:
+        """Those of joint coordinates; none in those of bodies."""
+        return allocate(Rows, dict.fromkeys(("contacts", "path", "span", "bounds"), 0), indices=np.zeros(0, np.int64))
+
+    def _impacts_address(self, tables: ContactTables) -> int:
+        """Of the impacts of mechanisms; 0 where nothing that has joints can bounce."""
+        if not bounces(tables):
+            return 0
+        sizes = {"contacts": len(self.collision.contacts), "bounds": len(tables.stepping.bounds)}
+        own = allocate(MechanismImpacts, sizes, rows=self._rows())
+        self._impact_rows = own, address_table(own)
+        tables.callbacks.impact_rows = self._impact_rows[1].ctypes.data
+        if not DISABLED:
+            return IMPACTS_ENTRY.address
+        self._impacts = C_TYPE(lambda data, task, h, *_: int(impacts_task(task, h, own, tables)))
+        return _address_of(self._impacts)
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
@@ -424,7 +455,7 @@ class ContactStepper(FixedStepper):
     def frame(self) -> dict[str, Any]:
         """What a trajectory records of the contacts: see `Trajectory`."""
         report = self.report.view(np.ndarray)[0]  # a plain record is read faster
-        values = frame_of(self.collision, self._owners, self.settings.dt)
+        values = frame_of(self.collision, self._owners, self.settings.dt, self._struck())
         values |= {"penetration": float(report["deepest"]), "contact_residual": float(report["largest_residual"])}
         report["deepest"] = report["largest_residual"] = 0.0
         residual = float(report["residual"])
@@ -437,10 +468,21 @@ class ContactStepper(FixedStepper):
         return [name for name, number in zip(model.body_names, self.collision.asleep, strict=False) if number > AWAKE]
 
     def contacts(self, model: Model) -> list[Contact]:
-        """The contacts of the last step."""
+        """The contacts of the last step, and what impacts in its free motion did."""
         owners, rows = self._owners, self._contacts()
         first, second, _ = owners_of(rows, self.collision, owners)
+        struck = self._struck()
         return [
+            Contact(
+                a=owners.names[owners.of_collider[row.a]],
+                b=owners.names[owners.of_collider[row.b]],
+                position=row.position.copy(),
+                normal=row.frame[:3].copy(),
+                separation=0.0,
+                force=impulse / self.settings.dt,
+            )
+            for row, impulse in zip(struck, impulses_of(struck), strict=True)
+        ] + [
             Contact(
                 a=owners.names[a],
                 b=owners.names[b],
@@ -470,6 +512,10 @@ class ContactStepper(FixedStepper):
             for row in commands[commands.row >= 0]:
                 efforts[model.force_names[row.entry]] = float(self._tables.joint_impulses[row.row]) / self.settings.dt
         return efforts
+
+    def _struck(self) -> Any:
+        """What impacts in the free motion of the last step did, (n,) records of `tables.STRUCK`."""
+        return self._tables.struck[: int(self.report.struck[0])]
 
     def _contacts(self) -> Any:
         return rows_of(self.collision)

@@ -25,6 +25,7 @@ from . import cache_folders
 
 LABELS = {
     "contact.converge": "converging contact solver", "contact.continuous": "impacts of fast bodies",
+    "contact.joint_space_continuous": "impacts of fast robots", "contact.mechanism_impacts": "impacts of mechanisms",
     "contact.step": "contact solver",
     "contact.joint_space": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
     "impact": "contact by events", "integrate": "integration methods", "collide.detect": "collision detection",

@@ -15,6 +15,7 @@ from ...contact.joint_space_stepping import JointContactStepper
 from ...contact.joint_space_surfaces import JOINT_SURFACES_ENTRY as JOINT_SURFACES
 from ...contact.limits import LIMITS_ENTRY as LIMITS
 from ...contact.limits import implicit_forces, is_implicit
+from ...contact.mechanism_impacts import IMPACTS_ENTRY as IMPACTS
 from ...contact.position_correction import ROUNDING
 from ...contact.solvers import DEFAULT, SOLVERS, StepSettings
 from ...contact.step import STEP_ENTRY as STEP
@@ -32,7 +33,7 @@ from ...dynamics.mechanism import Mechanism
 from ...integrate.stepper import StepEvents
 from ...linalg.block_matrix import block_pattern
 from ...model.compile import Model
-from ...model.tables import CONTACT_WORK, LEDGER, LIMITED
+from ...model.tables import CONTACT_WORK, LEDGER, LIMITED, STOP
 from ...scene.contact import Material, has_surface_laws
 from ...scene.force import Force
 from ...scene.joint import Joint
@@ -86,14 +87,15 @@ class FixedSteps(Method):
     def compiled_for_bodies(self, model: Model) -> list[CFunction]:
         """What the steps of bodies call."""
         laws = has_surface_laws(model.scene)
+        impacts = [IMPACTS] if mechanism_bounces(model) else []
         if model.tree is not None:
             rides = [RIDES] if len(model.tables["commands"]) else []
             own = [JOINT_SURFACES] if laws else []
-            return [STEP, JOINT_SPACE, *rides, *own, *filter(None, [SOLVERS[self.solver].compiled])]
+            return [STEP, JOINT_SPACE, *rides, *own, *impacts, *filter(None, [SOLVERS[self.solver].compiled])]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         own = [*([LIMITS] if limited else []), *([SURFACES] if laws else [])]
-        return [STEP, *own, *filter(None, [SOLVERS[self.solver].compiled])]
+        return [STEP, *own, *impacts, *filter(None, [SOLVERS[self.solver].compiled])]
 
     def contact_stepper(
         self, model: Model, mechanism: Mechanism, stop_unsolved: bool, events: StepEvents
@@ -124,6 +126,17 @@ class FixedSteps(Method):
             0.0 if self.sleep_after is None else float(self.sleep_after), SLEEP_SPEED * size,
             self.solver == DEFAULT and self.iterations is None,
         )  # fmt: skip
+
+
+def mechanism_bounces(model: Model) -> bool:
+    """Whether something that has joints, or moves in joint coordinates, can bounce: see `contact.mechanism_impacts`."""
+    scene, forces = model.scene, model.tables["forces"]
+    if model.tree is None and not model.joint_names:
+        return False
+    surfaces = [item.material.restitution for item in scene.touching() if item.material is not None]
+    rules = [rule.restitution or 0.0 for rule in scene.contact_rules]
+    stops = forces["restitution"][forces["kind"] == STOP]
+    return max((0.0, *surfaces, *rules, *stops)) > 0.0
 
 
 def contact_entry(model: Model, size: int) -> int:

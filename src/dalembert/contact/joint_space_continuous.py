@@ -1,0 +1,178 @@
+"""Continuous collision detection in joint coordinates: what fast links would pass through on their way, and when.
+
+Between two middles of steps the speeds w of trees are constant, so that the place of every link is known at any time:
+u(t) = u moved by t w. All trees advance together, by times in which no pair can go too deep (conservative advancement, see
+`continuous`): points of a link move no faster than
+
+    V = V_p + Ω_p |r_p| + |ḋ| + Ω (|r| + R),   Ω = Ω_p + |relative angular velocity|,
+
+along the path from the root, with r_p, r from the centres of parent and link to the joint, ḋ the rate of a slider, and R the
+distance of the farthest point of the link from its centre. What moves by command is not watched.
+
+In order: bounds of speeds, one pair, the first impact.
+"""
+
+import math
+
+import numpy as np
+
+from ..collide.polyhedron import show
+from ..collide.tables import AWAKE, PAIRS
+from ..core.c_function import C_SIGNATURE, viewer
+from ..core.jit import CFunction, inlined, njit
+from ..core.math3 import add, cross, dot, load3, norm, scale, sub
+from ..core.simd import load, store
+from ..core.status import OK
+from ..core.tables import table_at
+from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates
+from ..dynamics.joint_space.state import forward_kinematics
+from ..dynamics.joint_space.tables import Reduced
+from ..model.tree import FREE, HINGE, SLIDER
+from ..scene.shapes.base import HALF_SPACE, MESH
+from .continuous import DEPTH, TOUCH, front_of, is_behind, note_impact, place_at, signed_distance
+from .fast import FAST, TIME
+from .joint_space import JointSpace
+from .tables import ContactTables
+
+MOST_TIMES = 20_000  # at which all trees are placed, in half a step
+
+
+# Bounds of speeds -------------------------------------------------------------------------------------------------------
+
+
+@njit
+def bound_speeds(h, z, reduced, js, tables):
+    """Fill `turns` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how far it
+    may go in a step, or −1 for what is not fast."""
+    nodes, first, pace = reduced.tree.nodes, reduced.options[0].coordinates, js.pace
+    stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        slow, turning = 0.0, 0.0  # of the parent
+        if node.parent >= 0:
+            slow, turning = load(pace, 2 * node.parent), load(pace, 2 * node.parent + 1)
+        at, reach, slide, spin = first + node.first, norm(load3(node.anchor_parent)), 0.0, 0.0
+        if node.kind == HINGE:
+            spin = abs(load(z, at))
+        elif node.kind == SLIDER:
+            slide = abs(load(z, at))
+            reach += abs(load(z, node.at)) + h * slide
+        elif node.last - node.first >= 3:
+            back = first + node.last - 3
+            spin = norm((load(z, back), load(z, back + 1), load(z, back + 2)))
+        if node.kind == FREE:
+            slow, reach, turning = norm((load(z, at), load(z, at + 1), load(z, at + 2))), 0.0, 0.0
+        own = turning + spin
+        moved = slow + turning * reach + slide + own * (0.0 if node.kind == FREE else norm(load3(node.anchor)))
+        store(pace, 2 * i, moved)
+        store(pace, 2 * i + 1, own)
+        if 0 <= node.row < rigid:
+            most = moved + own * stepping.swing[node.row]
+            stepping.turns[node.row] = most
+            far = stepping.options[0].dt * most
+            stepping.moves[node.row] = far if far > FAST * stepping.thickness[node.row] else -1.0
+
+
+# One pair ---------------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def speed_of(body, stepping):
+    """The bound of `bound_speeds`; zero for the world."""
+    return stepping.turns[body] if body < stepping.turns.shape[0] else 0.0
+
+
+@inlined
+def velocity_at(body, p, system):
+    """The velocity of the point p of a body, where its tree is."""
+    if body >= system.settings[0].rigid:
+        return ZERO
+    kin = system.kinematics[body]
+    return add(load3(kin.v), cross(load3(kin.omega), sub(p, load3(kin.x))))
+
+
+@njit
+def time_in_safety(pair, h, y, tables):
+    """A time (s) within which a pair does not go too deep from where the trees are; infinite if it does not within h;
+    negative if it has met, and `impact` holds what is known of that."""
+    collision, stepping, system = tables.collision, tables.stepping, tables.system
+    a, b = pair.a, pair.b
+    one, two = collision.colliders[a], collision.colliders[b]
+    depth = DEPTH * min(stepping.walls[a], stepping.walls[b])
+    most = speed_of(one.body, stepping) + speed_of(two.body, stepping)
+    place_at(a, 0.0, y, system, collision)
+    place_at(b, 0.0, y, system, collision)
+    facet = two.kind == MESH
+    if facet:
+        show(two, pair.facet, collision)
+    else:
+        apart = norm(sub(load3(collision.places[b].x), load3(collision.places[a].x))) - one.radius - two.radius
+        if apart > most * h:
+            return math.inf
+    s, n, p = signed_distance(a, b, ZERO, most * h + depth, collision)
+    if facet:
+        front = front_of(b, pair.facet, collision)
+        if is_behind(a, b, front, pair.facet, collision):
+            return math.inf
+        if s <= 0.0 or dot(n, front) > 0.0:
+            n = scale(-1.0, front)
+    u = dot(n, sub(velocity_at(two.body, p, system), velocity_at(one.body, p, system)))
+    if s <= TOUCH * depth and u < 0.0 and (s < -depth or s + u * h < -depth):
+        note_impact(a, b, n, p, stepping.impact)
+        return -1.0
+    if s > TOUCH * depth and most * h <= s + depth:
+        return math.inf
+    return max((s - 0.5 * TOUCH * depth) / most if s > TOUCH * depth else 0.0, depth / most)
+
+
+# The first impact -------------------------------------------------------------------------------------------------------
+
+
+@njit
+def find_impact_of_trees(h, z, reduced, js, tables):
+    """The first impact of a fast body within h (s) from the state z, whose speeds stay, into `impact`; z is as before."""
+    collision, stepping = tables.collision, tables.stepping
+    colliders, moves, bodies = collision.colliders, stepping.moves, reduced.system.settings[0].rigid
+    coordinates = reduced.options[0].coordinates
+    speeds = z[coordinates : coordinates + reduced.options[0].speeds]
+    bound_speeds(h, z, reduced, js, tables)
+    for k in range(coordinates):
+        store(js.start, k, load(z, k))
+    t, found = 0.0, False
+    for _ in range(MOST_TIMES):
+        forward_kinematics(z, reduced)
+        safe = math.inf
+        for k in range(collision.counts[PAIRS]):
+            pair = collision.pairs[k]
+            i, j = colliders[pair.a].body, colliders[pair.b].body
+            fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
+            if not fast or colliders[pair.b].kind == HALF_SPACE:
+                continue
+            if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
+                continue
+            safe = min(safe, time_in_safety(pair, h - t, reduced.y, tables))
+            if safe < 0.0:
+                found = True
+                break
+        if found or t + safe >= h:
+            break
+        t += safe
+        for k in range(coordinates):
+            store(z, k, load(js.start, k))
+        displace_coordinates(z, t, speeds, reduced.tree)
+    for k in range(coordinates):
+        store(z, k, load(js.start, k))
+    stepping.impact[TIME] = t if found else math.inf
+
+
+_floats = viewer(np.float64)
+
+
+def joint_space_continuous_entry(data, task, h, z, n, out, m):
+    tables = table_at(ContactTables, data)
+    reduced, js = table_at(Reduced, tables.callbacks[0].reduced), table_at(JointSpace, tables.callbacks[0].joint_space)
+    find_impact_of_trees(h, _floats(z, n), reduced, js, tables)
+    return OK
+
+
+JOINT_SPACE_CONTINUOUS_ENTRY = CFunction(joint_space_continuous_entry, C_SIGNATURE)
