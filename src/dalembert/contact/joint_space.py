@@ -40,7 +40,13 @@ from ..dynamics.joint_space.dynamics import (
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
 from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
 from ..dynamics.joint_space.mechanism import LIMP
-from ..dynamics.joint_space.state import energy_and_momenta, forward_kinematics, record_projection, update_at
+from ..dynamics.joint_space.state import (
+    energy_and_momenta,
+    forward_kinematics,
+    record_projection,
+    show_bodies,
+    update_at,
+)
 from ..dynamics.joint_space.tables import Reduced
 from ..model.tables import STATE_SIZE, STOP
 from .island_problem import (
@@ -134,6 +140,11 @@ class JointSpace(NamedTuple):
     roots: Any = column("roots", ROOT)
     root_of: Any = column("nodes", np.int64)
     problem: Any = part(IslandProblem)
+    coordinate_at: Any = column(
+        "coordinates",
+        np.int64,
+        doc="of each coordinate that is watched, where the state has it; −1: of no joint of a tree",
+    )
     given: Any = column("given", GIVEN, doc="kinematic bodies; their velocities are behind the packed speeds")
     rides: Any = column("rides", RIDE)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
@@ -168,7 +179,8 @@ def unpack(source, target, js):
 #
 # leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
 
-PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
+# Of finding w⁻, each a factor of h w better, as f is quadratic in w; they end when so small a part of w will change.
+PASSES, ROUNDING, GROWTH = 10, 1e-12, 10.0
 
 
 @njit
@@ -201,9 +213,10 @@ def first_half_drift(h, z, reduced, js, tables):
             speed = load(start, k) + 0.5 * h * load(slopes, k)
             size, change = max(size, abs(speed)), max(change, abs(speed - load(z, first + k)))
             store(z, first + k, speed)
-        if not change > ROUNDING * size:
+        if not (change > ROUNDING * size and GROWTH * h * change > ROUNDING):
             break
         link_velocities(z[first : first + m], tree)
+    link_velocities(z[first : first + m], tree)
     return -1
 
 
@@ -375,7 +388,10 @@ def place(h, z, reduced, js, tables):
         open_books(reduced, js)
     if driven and h > 0.0:
         call_rides(DRIFTED, h, z, z, tables, reduced, js)
-    forward_kinematics(z, reduced)
+    if driven:
+        forward_kinematics(z, reduced)
+    else:
+        show_bodies(z, reduced)
     status = exert(now + 0.5 * h, reduced)
     if status != OK:
         return status
@@ -394,7 +410,8 @@ def place(h, z, reduced, js, tables):
     if status == OK and h > 0.0 and stepping.options[0].predict != 0:
         find_free_speeds(h, reduced, js, tables)
         set_speeds(0.5, z, reduced, js)
-        forward_kinematics(z, reduced)
+        link_velocities(z[first : first + before.shape[0]], reduced.tree)
+        show_bodies(z, reduced)
         status = exert(now + 0.5 * h, reduced)
         set_speeds(0.0, z, reduced, js)
     return status
@@ -457,7 +474,7 @@ def finish(h, z, reduced, js, tables):
         status = call_project(end, z, reduced)
         apart = True
     if status == OK:
-        count_turns(z, reduced)
+        count_turns(z, reduced, js)
         if apart:
             open_books(reduced, js)
     return status
@@ -476,13 +493,16 @@ def displace(t, z, reduced, js):
 
 
 @njit
-def count_turns(z, reduced):
-    """Coordinates that are watched, as they are where the bodies are."""
+def count_turns(z, reduced, js):
+    """Coordinates that are watched, as they are where the bodies are; those of the tree are in z."""
     system, y = reduced.system, reduced.y
     coordinates, kinematics = system.coordinates, system.kinematics
     back = reduced.options[0].coordinates + reduced.options[0].speeds - STATE_SIZE * system.settings[0].rigid
     for i in range(coordinates.shape[0]):
-        z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, system.curves)
+        if js.coordinate_at[i] >= 0:
+            z[coordinates[i].at + back] = z[js.coordinate_at[i]]
+        else:
+            z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, system.curves)
 
 
 @njit
@@ -518,11 +538,11 @@ def set_bounces(h, plastic, js, tables):
 
 
 @njit
-def correct_stops(js, tables):
+def correct_stops(reduced, js, tables):
     """Remove the overlap of stops, in `shift`; their gaps are then those of the new place. Returns whether there is some."""
     collision, stepping, some = tables.collision, tables.stepping, False
     for i in range(collision.counts[ISLANDS]):
-        some = correct_stops_of_rows(collision.islands[i], js.rows, tables) or some
+        some = correct_stops_of_rows(collision.islands[i], reduced, js, tables) or some
     for i in range(stepping.bounds.shape[0]):
         stepping.bounds[i].gap += bound_rate(i, stepping.shift, js.rows)
     return some
@@ -542,7 +562,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     if task == PLACE:
         status = place(h, y, reduced, js, tables)
     elif task == FILL_ROWS:
-        fill_rows(h, reduced, js, tables)
+        fill_rows(h, y, reduced, js, tables)
     elif task == FREE_SPEEDS:
         find_free_speeds(h, reduced, js, tables)
         pack(js.after, tables.stepping.motion, js)
@@ -568,7 +588,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     elif task == DESCRIBE_ISLAND:
         status = OK if describe_trees(int(h), js.problem, reduced, js, tables) else 1
     elif task == CORRECT_STOPS:
-        out[0] = 1.0 if correct_stops(js, tables) else 0.0
+        out[0] = 1.0 if correct_stops(reduced, js, tables) else 0.0
     implicit.implicit = 0
     if task == FINISH:
         status = finish(h, y, reduced, js, tables)
@@ -578,19 +598,19 @@ def task_of_step(task, h, y, out, tables, reduced, js):
 
 
 @njit
-def task_of_island(task, number, out, tables, rows):
+def task_of_island(task, number, out, tables, reduced, js):
     """Do a task of one island, which threads may share; its value is out[number]."""
     island = tables.collision.islands[number]
     if task == SWEEP_ROWS:
-        out[number] = sweep_rows(island, rows, tables)
+        out[number] = sweep_rows(island, reduced, js, tables)
     elif task == RESIDUAL_OF_ROWS:
-        out[number] = residual_of_rows(island, rows, tables)
+        out[number] = residual_of_rows(island, reduced, js, tables)
     elif task == SWEEP_POSITIONS_OF_ROWS:
-        out[number] = sweep_positions_of_rows(island, rows, tables)
+        out[number] = sweep_positions_of_rows(island, js.rows, tables)
     elif task == WARM_START_ROWS:
-        warm_start_rows(island, rows, tables)
+        warm_start_rows(island, reduced, js, tables)
     elif task == WORK:
-        out[0], out[1] = island_work_of_rows(island, rows, tables)
+        out[0], out[1] = island_work_of_rows(island, js.rows, tables)
     return OK
 
 
@@ -598,7 +618,7 @@ def task_of_island(task, number, out, tables, rows):
 def joint_space_task(task, h, y, out, tables, reduced, js):
     """Do one of the tasks that `tables` lists; returns a status."""
     if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS, WORK):
-        return task_of_island(task, int(h), out, tables, js.rows)
+        return task_of_island(task, int(h), out, tables, reduced, js)
     return task_of_step(task, h, y, out, tables, reduced, js)
 
 

@@ -29,7 +29,7 @@ from ..model.tables import (
 )
 from .gauss_seidel import axes_of, world_impulse
 from .joints import book_reaction
-from .limits import active_law, book_row, elastic_impulse, is_stop, saturation_changed, set_laws
+from .limits import active_law, book_row, elastic_impulse, fill_row, is_stop, saturation_changed, set_laws
 from .rows import bound_rate, contact_work_of_rows
 
 # Momenta of trees -------------------------------------------------------------------------------------------------------
@@ -254,6 +254,10 @@ def book_bounds(z, reduced, js, tables):
     bounds, motion = tables.stepping.bounds, tables.stepping.motion
     for i in range(bounds.shape[0]):
         bound = bounds[i]
+        if bound.impulse == 0.0:
+            continue
+        if bound.freedom >= 0:
+            fill_row(bound, reduced.system)
         z[bound.entry] += bound_work(bound.impulse, bound, bound_rate(i, motion, js.rows))
         book_side(z, bound.a, bound.impulse, load3(bound.linear_a), load3(bound.angular_a), reduced, js)
         book_side(z, bound.b, bound.impulse, load3(bound.linear_b), load3(bound.angular_b), reduced, js)
@@ -287,8 +291,10 @@ def place_soft(z, first, reduced, js, tables):
     for i in range(soft.shape[0]):
         row = soft[i]
         coordinate = system.coordinates[row.coordinate]
-        row.value = coordinate_value(y, coordinate, system.kinematics, system.curves)
-        if row.freedom >= 0:
+        if row.freedom < 0:
+            row.value = coordinate_value(y, coordinate, system.kinematics, system.curves)
+        else:
+            row.value = load(z, row.at)
             row.drift = 0.5 * h * load(js.slopes, row.freedom)
             row.before = load(z, first + row.freedom) - row.drift
 
@@ -362,6 +368,9 @@ def book_soft(z, reduced, js, tables):
         row.impulse = push - h * k * row.value + keep * row.before - resist * now
         elastic = elastic_impulse(h, row, force, now)
         book_row(z, row, 0.5 * (row.impulse - elastic) * (row.before + now))
+        a, b = reduced.node_of_row[row.a], reduced.node_of_row[row.b]
+        if a >= 0 and b >= 0 and js.root_of[a] == js.root_of[b]:
+            continue  # what it gives to the tree is zero
         linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
             system.coordinates[row.coordinate], system.kinematics
         )

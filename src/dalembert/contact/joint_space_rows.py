@@ -12,14 +12,15 @@ from ..core.math3 import add, cross, dot, load3, store3
 from ..core.simd import clear, load, store
 from ..dynamics.joint_space.kinematics import ZERO
 from ..dynamics.joint_space.loops import call_solve_loops
-from ..model.tables import SERVO
+from ..model.tables import SERVO, STOP
 from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
 from .joint_space_commands import FILL, STILL, call_rides
-from .limits import LOCKED, update_bound, warm_start_bound
-from .rows import bound_rate, contact_velocity
-from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
+from .joint_space_solves import solve_one, solve_three
+from .limits import LOCKED, set_limits, update_bound, warm_start_bound
+from .rows import bound_rate, contact_velocity, respond_to_freedom
+from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
 
 @inlined
@@ -30,14 +31,17 @@ def pack(source, target, js):
 
 
 @njit
-def fill_rows(h, reduced, js, tables):
-    """J, M⁻¹ Jᵀ, responses and rates before the step, where the tree and the kinematics table are. h : s, over which efforts
-    act."""
+def fill_rows(h, z, reduced, js, tables):
+    """J, M⁻¹ Jᵀ, responses and rates before the step, where the tree and the kinematics table are, at the state z. h : s,
+    over which efforts act."""
     contacts, bounds = tables.collision.contacts, tables.stepping.bounds
     for i in range(tables.collision.counts[CONTACTS]):
         fill_contact(i, contacts[i], reduced, js)
     for i in range(bounds.shape[0]):
-        fill_bound(i, bounds[i], h, reduced, js)
+        if bounds[i].freedom >= 0:
+            place_bound(bounds[i], h, z, reduced.system)
+        else:
+            fill_bound(i, bounds[i], h, reduced, js)
     fill_responses(h, reduced, js, tables)
 
 
@@ -97,6 +101,16 @@ def fill_contact_given(axis, arm, sign, at, jacobian):
     for k in range(3):
         store(jacobian, at + 3 * k, sign * axis[k])
         store(jacobian, at + 9 + 3 * k, sign * turn[k])
+
+
+@njit
+def place_bound(bound, h, z, system):
+    """The gap or the limits of a bound on a freedom of a tree, whose row stays; h : s, over which efforts act."""
+    force = system.forces[bound.force]
+    if force.kind == STOP:
+        bound.gap = bound.sign * (load(z, bound.at) - force.rest)
+    else:
+        set_limits(bound, force, h)
 
 
 @njit
@@ -170,18 +184,33 @@ def fill_responses(h, reduced, js, tables):
         if driven:
             call_rides(FILL, STILL, js.packed, js.packed, tables, reduced, js)
         for i in range(bounds.shape[0]):
-            aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
+            if bounds[i].soft >= 0 or system.forces[bounds[i].force].kind == SERVO:
+                aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
     for i in range(bounds.shape[0]):
-        bound, alone = bounds[i], 0.0
-        for side in range(2):
-            alone += respond_to_bound(i, side, reduced, js)
-        found = bound_response(i, path, span, rows)
-        bound.response = found if found > LOCKED * alone else OFF
-        if bound.a < collision.asleep.shape[0] and collision.asleep[bound.a] > AWAKE:
-            bound.response = OFF
-        if bound.b < collision.asleep.shape[0] and collision.asleep[bound.b] > AWAKE:
-            bound.response = OFF
-        warm_start_bound(bound, system)
+        find_bound_response(i, bounds[i], reduced, js)
+        if is_asleep(bounds[i].a, collision) or is_asleep(bounds[i].b, collision):
+            bounds[i].response = OFF
+        warm_start_bound(bounds[i], system)
+
+
+@njit
+def find_bound_response(i, bound, reduced, js):
+    """M⁻¹ Jᵀ and the response of a bound; a stop on a freedom of a tree that does not act waits for it."""
+    if bound.freedom >= 0:
+        if bound.impulse == 0.0 and reduced.system.forces[bound.force].kind == STOP:
+            bound.response = WAITING
+        else:
+            respond_to_freedom(i, bound, reduced, js)
+        return
+    alone = respond_to_bound(i, 0, reduced, js) + respond_to_bound(i, 1, reduced, js)
+    found = bound_response(i, js.rows.longest[0], js.rows.longest[1], js.rows)
+    bound.response = found if found > LOCKED * alone else OFF
+
+
+@inlined
+def is_asleep(body, collision):
+    """Whether it is a body that sleeps."""
+    return body < collision.asleep.shape[0] and collision.asleep[body] > AWAKE
 
 
 @njit
@@ -239,64 +268,6 @@ def respond_to_bound(i, side, reduced, js):
 def is_looped(packed, reduced, js):
     """Whether the assembly of a packed speed has loops."""
     return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
-
-
-@njit
-def solve_three(b, at, first, end, tree, js):
-    """b ← M⁻¹ b for three right-hand sides, side by side, of packed speeds first … end; with the factors of `factorize`."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, at = freedoms.shape[0], at - 3 * first
-    for p in range(end - 1, first - 1, -1):
-        k, own = freedom_at[p], at + 3 * p
-        x, y, z = load(b, own), load(b, own + 1), load(b, own + 2)
-        if x == 0.0 and y == 0.0 and z == 0.0:
-            continue
-        row, i = k * m, freedoms[k].before
-        while i >= 0:
-            to, share = at + 3 * packed_at[i], load(matrix, row + i)
-            store(b, to, load(b, to) - share * x)
-            store(b, to + 1, load(b, to + 1) - share * y)
-            store(b, to + 2, load(b, to + 2) - share * z)
-            i = freedoms[i].before
-    for p in range(first, end):
-        k, own = freedom_at[p], at + 3 * p
-        row, i = k * m, freedoms[k].before
-        inverse = 1.0 / load(matrix, row + k)
-        x, y, z = load(b, own) * inverse, load(b, own + 1) * inverse, load(b, own + 2) * inverse
-        while i >= 0:
-            to, share = at + 3 * packed_at[i], load(matrix, row + i)
-            x -= share * load(b, to)
-            y -= share * load(b, to + 1)
-            z -= share * load(b, to + 2)
-            i = freedoms[i].before
-        store(b, own, x)
-        store(b, own + 1, y)
-        store(b, own + 2, z)
-
-
-@njit
-def solve_one(b, at, first, end, tree, js):
-    """The same for one. Returns b M⁻¹ b."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, at, total = freedoms.shape[0], at - first, 0.0
-    for p in range(end - 1, first - 1, -1):
-        k = freedom_at[p]
-        x, i = load(b, at + p), freedoms[k].before
-        if x == 0.0:
-            continue
-        total += x * x / load(matrix, k * m + k)
-        while i >= 0:
-            to = at + packed_at[i]
-            store(b, to, load(b, to) - load(matrix, k * m + i) * x)
-            i = freedoms[i].before
-    for p in range(first, end):
-        k = freedom_at[p]
-        x, i = load(b, at + p) / load(matrix, k * m + k), freedoms[k].before
-        while i >= 0:
-            x -= load(matrix, k * m + i) * load(b, at + packed_at[i])
-            i = freedoms[i].before
-        store(b, at + p, x)
-    return total
 
 
 @njit

@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import njit
+from ..core.jit import inlined, njit
 from ..core.math3 import load3, store3
 from ..core.simd import load, store
 from ..core.tables import column
 from ..model.tables import STOP
 from .cone import coulomb_velocity, natural_map, project_coulomb
 from .gauss_seidel import improve, is_zero
+from .joint_space_solves import solve_one
 from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop
 from .position_correction import overlap_of
-from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW
+from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
 # Tables -----------------------------------------------------------------------------------------------------------------
 
@@ -102,15 +103,44 @@ def push_bound(i, change, w, rows):
             store(w, k, load(w, k) + change * load(response, at + k - own.first))
 
 
+# Bounds of trees ----------------------------------------------------------------------------------------------------------
+#
+# The rate of a joint of a tree without loops is a speed, and its row of J is ±1 there. Most stops are far from acting, and a
+# comparison with that speed tells so; the response of a stop is found in the step in which it first acts, if it does.
+
+
+@njit
+def respond_to_freedom(i, bound, reduced, js):
+    """M⁻¹ Jᵀ and the response of a bound on a freedom of a tree."""
+    rows = js.rows
+    own, response = rows.bound_sides[2 * i + 1], rows.bound_response
+    at = rows.longest[1] * (2 * i + 1)
+    for k in range(at, at + own.end - own.first):
+        store(response, k, 0.0)
+    store(response, at + js.packed_at[bound.freedom] - own.first, bound.sign)
+    bound.response = solve_one(response, at, own.first, own.end, reduced.tree, js)
+
+
+@inlined
+def acts(i, bound, now, reduced, js):
+    """Whether a bound may have an impulse at the rate `now`; finds the response of one that waits, if it does."""
+    if bound.response != WAITING:
+        return bound.response != OFF
+    if bound.impulse == 0.0 and now + bound.bias >= 0.0:
+        return False
+    respond_to_freedom(i, bound, reduced, js)
+    return True
+
+
 # Gauss–Seidel over an island ---------------------------------------------------------------------------------------------
 #
 # As `gauss_seidel` and `limits` explain, with w in `stepping.motion`. The bounds of an island are those of its members.
 
 
 @njit
-def warm_start_rows(island, rows, tables):
+def warm_start_rows(island, reduced, js, tables):
     """Apply the impulses that there are; those of contacts, in axes that have turned, are projected on the cone."""
-    contacts, stepping = tables.collision.contacts, tables.stepping
+    contacts, stepping, rows = tables.collision.contacts, tables.stepping, js.rows
     bounds, motion = stepping.bounds, stepping.motion
     for i in range(island.first, island.end):
         p = project_coulomb(load3(contacts[i].impulse), contacts[i].friction)
@@ -120,14 +150,14 @@ def warm_start_rows(island, rows, tables):
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            if bounds[i].impulse != 0.0:
+            if bounds[i].impulse != 0.0 and acts(i, bounds[i], 0.0, reduced, js):
                 push_bound(i, bounds[i].impulse, motion, rows)
 
 
 @njit
-def sweep_rows(island, rows, tables):
+def sweep_rows(island, reduced, js, tables):
     """One sweep over contacts and bounds; returns the largest change of a velocity by its own impulse (m/s or rad/s)."""
-    contacts, stepping = tables.collision.contacts, tables.stepping
+    contacts, stepping, rows = tables.collision.contacts, tables.stepping, js.rows
     motion, responses, bounds = stepping.motion, stepping.rows, stepping.bounds
     largest = 0.0
     for i in range(island.first, island.end):
@@ -140,10 +170,10 @@ def sweep_rows(island, rows, tables):
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            bound = bounds[i]
-            if bound.response == OFF:
+            bound, now = bounds[i], bound_rate(i, motion, rows)
+            if not acts(i, bound, now, reduced, js):
                 continue
-            change = impulse_change(bound, bound_rate(i, motion, rows))
+            change = impulse_change(bound, now)
             if change != 0.0:
                 bound.impulse += change
                 push_bound(i, change, motion, rows)
@@ -152,9 +182,9 @@ def sweep_rows(island, rows, tables):
 
 
 @njit
-def residual_of_rows(island, rows, tables):
+def residual_of_rows(island, reduced, js, tables):
     """The largest residual of Coulomb's law and of the bounds (m/s or rad/s); see `cone`."""
-    contacts, stepping = tables.collision.contacts, tables.stepping
+    contacts, stepping, rows = tables.collision.contacts, tables.stepping, js.rows
     motion, responses, bounds = stepping.motion, stepping.rows, stepping.bounds
     worst = 0.0
     for i in range(island.first, island.end):
@@ -165,9 +195,9 @@ def residual_of_rows(island, rows, tables):
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            if bounds[i].response != OFF:
-                change = impulse_change(bounds[i], bound_rate(i, motion, rows))
-                worst = max(worst, bounds[i].response * abs(change))
+            now = bound_rate(i, motion, rows)
+            if acts(i, bounds[i], now, reduced, js):
+                worst = max(worst, bounds[i].response * abs(impulse_change(bounds[i], now)))
     return worst
 
 
@@ -223,10 +253,10 @@ def contact_work_of_rows(i, p, motion, before, rows):
 
 
 @njit
-def correct_stops_of_rows(island, rows, tables):
+def correct_stops_of_rows(island, reduced, js, tables):
     """Add to `shift` what removes the overlap of the stops of an island, with its contacts in their places: Gauss–Seidel over
     both. Returns whether there is some."""
-    contacts, stepping, system = tables.collision.contacts, tables.stepping, tables.system
+    contacts, stepping, system, rows = tables.collision.contacts, tables.stepping, tables.system, js.rows
     bounds, shift, corrections = stepping.bounds, stepping.shift, stepping.corrections
     deepest = 0.0
     for m in range(island.first_member, island.end_member):
@@ -249,6 +279,10 @@ def correct_stops_of_rows(island, rows, tables):
                 if is_stop(bound, system):
                     gap = bound.gap + bound_rate(i, shift, rows)
                     left = max(left, -gap)
+                    if bound.response == WAITING:
+                        if gap >= 0.0:
+                            continue
+                        respond_to_freedom(i, bound, reduced, js)
                     change = max(0.0, bound.correction - gap / bound.response) - bound.correction
                     if change != 0.0:
                         bound.correction += change
