@@ -29,13 +29,11 @@ from ..core.tables import column, part, table_at
 from ..dynamics.constraints import jacobian_velocity, spread
 from ..dynamics.jacobian import coordinate_value
 from ..dynamics.joint_space.dynamics import (
+    bias_efforts,
     factorize,
-    fill_matrix,
+    fill_lower,
     generalized_forces,
-    inverse_dynamics,
-    link_accelerations,
     link_velocities,
-    solve,
 )
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
 from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
@@ -59,7 +57,6 @@ from .joint_space_books import (
     book_step,
     change_sides,
     close_books,
-    keep_factor,
     open_books,
     place_soft,
     push_soft,
@@ -85,6 +82,7 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
+from .joint_space_solves import pack_factor, solve_one
 from .limits import set_bounce
 from .rows import (
     Rows,
@@ -135,6 +133,13 @@ class JointSpace(NamedTuple):
     assemblies: Any = column("assemblies", ASSEMBLY)
     assembly_of: Any = column("nodes", np.int64)
     freedom_at: Any = column("m", np.int64, doc="of each packed speed, its freedom")
+    factor_starts: Any = column("m + 1", np.int64, doc="of each packed speed, where its row of the factor L begins")
+    factor_columns: Any = column("0", np.int64, doc="packed speeds of these entries, from the nearest on to the root")
+    factor_values: Any = column("0", doc="L")
+    factor_inverse: Any = column("m", fill=np.nan, doc="D⁻¹, in packed order")
+    drift_values: Any = column("0", doc="L of M itself, without soft rows: for the drifts")
+    drift_inverse: Any = column("m", fill=np.nan, doc="D⁻¹, likewise")
+    shown: Any = column("1", np.int64, doc="whether something reads poses of bodies between the steps")
     packed_at: Any = column("m", np.int64, doc="of each freedom, its place among the packed speeds")
     paths: Any = column("2 * nodes", np.int64, doc="of each node: where its path is in `rows.indices`, and its length")
     roots: Any = column("roots", ROOT)
@@ -150,7 +155,6 @@ class JointSpace(NamedTuple):
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
     mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
-    factor: Any = column("m * m if soft else 0", fill=np.nan, doc="its factor, likewise")
     before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
     loop_rates: Any = column(
         "r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these; with the mean of what is given"
@@ -188,7 +192,7 @@ def update_kinematics(z, reduced, js, tables):
     """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
     options, tree = reduced.options[0], reduced.tree
     update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
-    fill_matrix(tree)
+    fill_lower(tree)
     if tables.stepping.soft.shape[0] > 0:
         copy(js.mass, tree.matrix)
     options.limp = factorize(tree)
@@ -206,8 +210,9 @@ def first_half_drift(h, z, reduced, js, tables):
         return options.limp
     for k in range(m):
         store(start, k, load(z, first + k))
+    pack_factor(js.drift_values, js.drift_inverse, tree, js)
     for _ in range(PASSES):
-        fill_slopes(slopes, tree)
+        fill_slopes(z[first : first + m], js, tree)
         size, change = 0.0, 0.0
         for k in range(m):
             speed = load(start, k) + 0.5 * h * load(slopes, k)
@@ -215,39 +220,30 @@ def first_half_drift(h, z, reduced, js, tables):
             store(z, first + k, speed)
         if not (change > ROUNDING * size and GROWTH * h * change > ROUNDING):
             break
-        link_velocities(z[first : first + m], tree)
     link_velocities(z[first : first + m], tree)
     return -1
 
 
 @njit
-def second_half_drift(h, z, reduced, js, tables):
+def second_half_drift(h, z, reduced, js):
     """Move z on from the middle of the step, where the tree is, to its end."""
     tree, options = reduced.tree, reduced.options[0]
     first, slopes, m = options.coordinates, js.slopes, options.speeds
-    if tables.stepping.soft.shape[0] > 0:
-        copy(tree.matrix, js.factor)
-    link_velocities(z[first : first + m], tree)
-    fill_slopes(slopes, tree)
+    fill_slopes(z[first : first + m], js, tree)
     for k in range(m):
         store(z, first + k, load(z, first + k) + 0.5 * h * load(slopes, k))
     displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
 
 
 @njit
-def fill_slopes(slopes, tree):
-    """−M⁻¹ bias, at the velocities of the links."""
-    motion, rates = tree.motion, tree.rates
-    for i in range(motion.shape[0]):
-        store3(motion[i].force, ZERO)
-        store3(motion[i].torque, ZERO)
-    for k in range(rates.shape[0]):
-        store(rates, k, 0.0)
-    link_accelerations(rates, tree)
-    inverse_dynamics(rates, slopes, tree)
-    for k in range(rates.shape[0]):
-        store(slopes, k, -load(slopes, k))
-    solve(slopes, 0, tree)
+def fill_slopes(w, js, tree):
+    """`slopes` = −M⁻¹ bias at the speeds w, where the links are."""
+    slopes = js.slopes
+    bias_efforts(w, slopes, tree)
+    pack(slopes, js.packed, js)
+    solve_one(js.packed, 0, 0, slopes.shape[0], js.drift_values, js.drift_inverse, js)
+    for p in range(slopes.shape[0]):
+        store(slopes, js.freedom_at[p], -load(js.packed, p))
 
 
 # Speeds with forces and impulses ------------------------------------------------------------------------------------------
@@ -339,9 +335,11 @@ def answer(x, reduced, js):
     """An impulse x along the speeds becomes the speeds after it, and after what the loops answer."""
     before, wanted, change = js.before, reduced.wanted, reduced.change
     if wanted.shape[0] == 0:
-        solve(x, 0, reduced.tree)
-        for k in range(before.shape[0]):
-            store(x, k, load(x, k) + load(before, k))
+        pack(x, js.packed, js)
+        solve_one(js.packed, 0, 0, before.shape[0], js.factor_values, js.factor_inverse, js)
+        for p in range(before.shape[0]):
+            k = js.freedom_at[p]
+            store(x, k, load(js.packed, p) + load(before, k))
         return
     for s in range(wanted.shape[0]):
         store(wanted, s, -2.0 * load(js.loop_rates, s))
@@ -359,6 +357,7 @@ def prepare_speeds(h, reduced, js, tables):
     clear(reduced.resistance)
     if h > 0.0 and tables.stepping.soft.shape[0] > 0 and add_soft(reduced, js, tables) >= 0:
         return LIMP
+    pack_factor(js.factor_values, js.factor_inverse, reduced.tree, js)
     if reduced.system.error.shape[0] == 0:
         return OK
     options.limp = call_factor_loops(options.held == 0, reduced)
@@ -405,7 +404,6 @@ def place(h, z, reduced, js, tables):
         store(before, k, load(z, first + k))
     if h > 0.0:
         place_soft(z, first, reduced, js, tables)
-        keep_factor(reduced, js, tables)
     status = prepare_speeds(h, reduced, js, tables)
     if status == OK and h > 0.0 and stepping.options[0].predict != 0:
         find_free_speeds(h, reduced, js, tables)
@@ -461,10 +459,16 @@ def finish(h, z, reduced, js, tables):
     if driven:
         call_rides(KICKED, h, z, z, tables, reduced, js)
     if h > 0.0:
-        second_half_drift(h, z, reduced, js, tables)
+        second_half_drift(h, z, reduced, js)
     if driven:
         status = call_rides(END, h, z, z, tables, reduced, js)
-    forward_kinematics(z, reduced)
+    if js.shown[0] != 0:
+        forward_kinematics(z, reduced)
+    else:
+        options = reduced.options[0]
+        update_links(
+            z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], reduced.tree
+        )
     close_books(z, reduced, js)
     if h == 0.0:
         return status

@@ -318,13 +318,6 @@ def add_soft(reduced, js, tables):
 
 
 @njit
-def keep_factor(reduced, js, tables):
-    """Keep the factor of M, which the drift after the impulses takes."""
-    if tables.stepping.soft.shape[0] > 0:
-        copy(js.factor, reduced.tree.matrix)
-
-
-@njit
 def push_soft(reduced, js, tables):
     """Add to `pushed` what the rows give at the speeds before the step."""
     soft, forces, pushed = tables.stepping.soft, reduced.system.forces, js.pushed

@@ -238,7 +238,7 @@ def respond(i, side, reduced, js):
         for c in range(3):
             answer_loops(response, at + c, 3, first, end, reduced, js)
     else:
-        solve_three(response, at, first, end, reduced.tree, js)
+        solve_three(response, at, first, end, js)
 
 
 @njit
@@ -261,7 +261,7 @@ def respond_to_bound(i, side, reduced, js):
             store(response, to, load(response, to) + load(jacobian, path * other + j))
     if is_looped(first, reduced, js):
         return answer_loops(response, at, 1, first, end, reduced, js)
-    return solve_one(response, at, first, end, reduced.tree, js)
+    return solve_one(response, at, first, end, js.factor_values, js.factor_inverse, js)
 
 
 @inlined
@@ -279,7 +279,7 @@ def answer_loops(b, at, step, first, end, reduced, js):
         value = load(b, at + step * (p - first))
         store(change, freedom_at[p], value)
         store(after, p - first, value)
-    total = solve_one(after, 0, first, end, reduced.tree, js)
+    total = solve_one(after, 0, first, end, js.factor_values, js.factor_inverse, js)
     clear(reduced.wanted)
     call_solve_loops(reduced)
     for p in range(first, end):

@@ -53,6 +53,8 @@ class JointContactStepper(ContactStepper):
             slow=self._slow.copy(), state_of_bodies=own.tables.y,
         )  # fmt: skip
         self._joint_space = parts.tables(len(soft), bounds)
+        poses = bool((self._joint_space.coordinate_at < 0).any()) or len(own.system.error) or len(own.system.commands)
+        self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
 
@@ -244,6 +246,20 @@ class Assemblies:
             found[system.forces.coordinate[number]] = freedom_of(self.own, int(number))[1]
         return found
 
+    def factor_places(self, packed_at: np.ndarray) -> dict[str, np.ndarray]:
+        """Where the entries of the factor of M are, and room for them."""
+        before, columns, starts = self.own.tables.tree.freedoms.before, [], [0]
+        for k in self.freedom_at:
+            i = int(before[k])
+            while i >= 0:
+                columns.append(int(packed_at[i]))
+                i = int(before[i])
+            starts.append(len(columns))
+        return {
+            "factor_starts": np.array(starts, np.int64), "factor_columns": np.array(columns, np.int64),
+            "factor_values": np.zeros(len(columns)), "drift_values": np.zeros(len(columns)),
+        }  # fmt: skip
+
     def tables(self, soft: int, bounds: Any) -> JointSpace:
         """The tables of a step, with no room for contacts."""
         own, layout = self.own, self.own.layout
@@ -280,7 +296,7 @@ class Assemblies:
         return allocate(
             JointSpace,
             {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed},
-            coordinate_at=self.coordinate_places(),
+            coordinate_at=self.coordinate_places(), **self.factor_places(packed_at),
             rows=rows, given=self.given_bodies(m), rides=self.rides(),
             problem=allocate(IslandProblem, room_of_problem(0, 0, 0, 0, [])), assemblies=self.table,
             assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),

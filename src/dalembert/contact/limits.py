@@ -419,10 +419,13 @@ def set_laws(h, soft, forces):
         response = soft[first].response
         a, b = h * h * k * response, h * d * response
         more = max(0.0, 2.0 * (math.sqrt(a) - 2.0) - b)
-        inertia, damping = fit_decay(a, b + more)
+        own = soft[first]
+        if own.of_h != h or own.of_k != k or own.of_d != d:
+            own.of_h, own.of_k, own.of_d = h, k, d
+            own.inertia, own.damping = fit_decay(a, b + more)
         for i in range(first, end):
             force = forces[soft[i].force]
-            set_law(h, soft[i], force, k, b, more, inertia, damping)
+            set_law(h, soft[i], force, k, b, more, own.inertia, own.damping)
         first = end
 
 

@@ -118,7 +118,7 @@ def respond_to_freedom(i, bound, reduced, js):
     for k in range(at, at + own.end - own.first):
         store(response, k, 0.0)
     store(response, at + js.packed_at[bound.freedom] - own.first, bound.sign)
-    bound.response = solve_one(response, at, own.first, own.end, reduced.tree, js)
+    bound.response = solve_one(response, at, own.first, own.end, js.factor_values, js.factor_inverse, js)
 
 
 @inlined

@@ -63,15 +63,17 @@ BOUND = np.dtype(
 # entry in the state's ledger, its coordinate and bodies, the row of J, where the forces on the same coordinate begin and
 # end in this table; in coordinates of bodies its node among the joints, its row and its part; in joint coordinates its
 # freedom, and `at`, where the state has its coordinate. `response` of the coordinate to a unit impulse at the initial pose,
-# and `faint`, an inertia that is negligible. Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share of
-# its damping that is numerical. The coordinate, its rate at the start of the step, its change of rate in half a drift, the
-# impulse, and the active limit.
+# and `faint`, an inertia that is negligible. Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share
+# of its damping that is numerical. The coordinate, its rate at the start of the step, its change of rate in half a drift, the
+# impulse, and the active limit. Of the first row of a coordinate: the step, stiffness and damping for which `inertia` and
+# `damping` were fitted last.
 SOFT = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
      ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
      ("row", "i8"), ("part", "i8"), ("freedom", "i8"), ("response", "f8"), ("faint", "f8"), ("push", "f8"),
      ("resist", "f8"), ("keep", "f8"), ("lost", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"),
-     ("impulse", "f8"), ("state", "i8"), ("at", "i8")],
+     ("impulse", "f8"), ("state", "i8"), ("at", "i8"), ("of_h", "f8"), ("of_k", "f8"), ("of_d", "f8"), ("inertia", "f8"),
+     ("damping", "f8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
