@@ -30,7 +30,6 @@ from ..dynamics.constraints import jacobian_velocity, spread
 from ..dynamics.jacobian import coordinate_value
 from ..dynamics.joint_space.dynamics import (
     bias_efforts,
-    factorize,
     fill_lower,
     generalized_forces,
     link_velocities,
@@ -82,14 +81,14 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
-from .joint_space_solves import pack_factor, solve_one
+from .joint_space_solves import factorize_packed, pack_matrix, solve_one
 from .limits import set_bounce
 from .rows import (
     Rows,
-    bound_rate,
     contact_velocity,
     correct_stops_of_rows,
     island_work_of_rows,
+    rate_of,
     residual_of_rows,
     sweep_positions_of_rows,
     sweep_rows,
@@ -137,6 +136,7 @@ class JointSpace(NamedTuple):
     factor_columns: Any = column("0", np.int64, doc="packed speeds of these entries, from the nearest on to the root")
     factor_values: Any = column("0", doc="L")
     factor_inverse: Any = column("m", fill=np.nan, doc="D⁻¹, in packed order")
+    alone: Any = column("1", np.int64, doc="whether one thread makes the steps")
     drift_values: Any = column("0", doc="L of M itself, without soft rows: for the drifts")
     drift_inverse: Any = column("m", fill=np.nan, doc="D⁻¹, likewise")
     shown: Any = column("1", np.int64, doc="whether something reads poses of bodies between the steps")
@@ -154,7 +154,6 @@ class JointSpace(NamedTuple):
     rides: Any = column("rides", RIDE)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
-    mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
     before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
     loop_rates: Any = column(
         "r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these; with the mean of what is given"
@@ -193,9 +192,8 @@ def update_kinematics(z, reduced, js, tables):
     options, tree = reduced.options[0], reduced.tree
     update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     fill_lower(tree)
-    if tables.stepping.soft.shape[0] > 0:
-        copy(js.mass, tree.matrix)
-    options.limp = factorize(tree)
+    pack_matrix(js.drift_values, js.drift_inverse, tree, js)
+    options.limp = factorize_packed(js.drift_values, js.drift_inverse, js)
     return options.limp
 
 
@@ -210,7 +208,6 @@ def first_half_drift(h, z, reduced, js, tables):
         return options.limp
     for k in range(m):
         store(start, k, load(z, first + k))
-    pack_factor(js.drift_values, js.drift_inverse, tree, js)
     for _ in range(PASSES):
         fill_slopes(z[first : first + m], js, tree)
         size, change = 0.0, 0.0
@@ -355,9 +352,12 @@ def prepare_speeds(h, reduced, js, tables):
     """The factors of M and of the loops, with soft rows in them for a step over h > 0. Returns a status."""
     options = reduced.options[0]
     clear(reduced.resistance)
-    if h > 0.0 and tables.stepping.soft.shape[0] > 0 and add_soft(reduced, js, tables) >= 0:
-        return LIMP
-    pack_factor(js.factor_values, js.factor_inverse, reduced.tree, js)
+    if h > 0.0 and tables.stepping.soft.shape[0] > 0:
+        if add_soft(reduced, js, tables) >= 0:
+            return LIMP
+    else:
+        copy(js.factor_values, js.drift_values)
+        copy(js.factor_inverse, js.drift_inverse)
     if reduced.system.error.shape[0] == 0:
         return OK
     options.limp = call_factor_loops(options.held == 0, reduced)
@@ -536,7 +536,7 @@ def set_bounces(h, plastic, js, tables):
     for i in range(bounds.shape[0]):
         force = forces[bounds[i].force]
         if force.kind == STOP:
-            rate = bound_rate(i, motion, js.rows)
+            rate = rate_of(i, bounds[i], motion, js)
             bounces = set_bounce(bounds[i], force.restitution, h, rate, plastic) or bounces
     return bounces
 
@@ -547,8 +547,11 @@ def correct_stops(reduced, js, tables):
     collision, stepping, some = tables.collision, tables.stepping, False
     for i in range(collision.counts[ISLANDS]):
         some = correct_stops_of_rows(collision.islands[i], reduced, js, tables) or some
-    for i in range(stepping.bounds.shape[0]):
-        stepping.bounds[i].gap += bound_rate(i, stepping.shift, js.rows)
+    moved = some
+    for p in range(js.freedom_at.shape[0]):
+        moved = moved or load(stepping.shift, p) != 0.0
+    for i in range(stepping.bounds.shape[0] if moved else 0):
+        stepping.bounds[i].gap += rate_of(i, stepping.bounds[i], stepping.shift, js)
     return some
 
 
@@ -614,7 +617,7 @@ def task_of_island(task, number, out, tables, reduced, js):
     elif task == WARM_START_ROWS:
         warm_start_rows(island, reduced, js, tables)
     elif task == WORK:
-        out[0], out[1] = island_work_of_rows(island, js.rows, tables)
+        out[0], out[1] = island_work_of_rows(island, js, tables)
     return OK
 
 

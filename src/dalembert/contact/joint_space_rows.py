@@ -9,17 +9,16 @@ In order: J, responses, and the problem.
 from ..collide.tables import AWAKE, CONTACTS
 from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, store3
-from ..core.simd import clear, load, store
+from ..core.simd import load, store
 from ..dynamics.joint_space.kinematics import ZERO
-from ..dynamics.joint_space.loops import call_solve_loops
 from ..model.tables import SERVO, STOP
 from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
 from .joint_space_commands import FILL, STILL, call_rides
-from .joint_space_solves import solve_one, solve_three
+from .joint_space_solves import answer_loops, is_looped, solve_one, solve_three
 from .limits import LOCKED, set_limits, update_bound, warm_start_bound
-from .rows import bound_rate, contact_velocity, respond_to_freedom
+from .rows import contact_velocity, rate_of, respond_to_freedom
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
 
@@ -178,14 +177,14 @@ def fill_responses(h, reduced, js, tables):
         for k in range(3):
             store(stepping.rows, ROW * i + BEFORE + k, u[k])
     for i in range(bounds.shape[0]):
-        bounds[i].before = bound_rate(i, js.packed, rows)
+        bounds[i].before = rate_of(i, bounds[i], js.packed, js)
     if h > 0.0 and bounds.shape[0] > 0:
         pack(js.slopes, js.packed, js)
         if driven:
             call_rides(FILL, STILL, js.packed, js.packed, tables, reduced, js)
         for i in range(bounds.shape[0]):
             if bounds[i].soft >= 0 or system.forces[bounds[i].force].kind == SERVO:
-                aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
+                aim_bound(bounds[i], h, 0.5 * h * rate_of(i, bounds[i], js.packed, js), system, stepping)
     for i in range(bounds.shape[0]):
         find_bound_response(i, bounds[i], reduced, js)
         if is_asleep(bounds[i].a, collision) or is_asleep(bounds[i].b, collision):
@@ -195,9 +194,11 @@ def fill_responses(h, reduced, js, tables):
 
 @njit
 def find_bound_response(i, bound, reduced, js):
-    """M⁻¹ Jᵀ and the response of a bound; a stop on a freedom of a tree that does not act waits for it."""
+    """M⁻¹ Jᵀ and the response of a bound; a stop on a freedom of a tree that does not act waits for it, unless threads might
+    answer the loops of several trees at once."""
     if bound.freedom >= 0:
-        if bound.impulse == 0.0 and reduced.system.forces[bound.force].kind == STOP:
+        waits = js.alone[0] != 0 or not is_looped(js.packed_at[bound.freedom], reduced, js)
+        if waits and bound.impulse == 0.0 and reduced.system.forces[bound.force].kind == STOP:
             bound.response = WAITING
         else:
             respond_to_freedom(i, bound, reduced, js)
@@ -262,29 +263,6 @@ def respond_to_bound(i, side, reduced, js):
     if is_looped(first, reduced, js):
         return answer_loops(response, at, 1, first, end, reduced, js)
     return solve_one(response, at, first, end, js.factor_values, js.factor_inverse, js)
-
-
-@inlined
-def is_looped(packed, reduced, js):
-    """Whether the assembly of a packed speed has loops."""
-    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
-
-
-@njit
-def answer_loops(b, at, step, first, end, reduced, js):
-    """The same with the answer of the loops, for numbers of b that are `step` apart. Returns b M⁻¹ b without it."""
-    change, after, freedom_at = reduced.change, js.after, js.freedom_at
-    clear(change)
-    for p in range(first, end):
-        value = load(b, at + step * (p - first))
-        store(change, freedom_at[p], value)
-        store(after, p - first, value)
-    total = solve_one(after, 0, first, end, js.factor_values, js.factor_inverse, js)
-    clear(reduced.wanted)
-    call_solve_loops(reduced)
-    for p in range(first, end):
-        store(b, at + step * (p - first), load(change, freedom_at[p]))
-    return total
 
 
 @njit
@@ -374,7 +352,7 @@ def describe_trees(number, problem, reduced, js, tables):
         own = stepping.members[members[m]]
         if own.end_speed > own.first_speed:
             at = add_block(members[m], own.first_speed, own.end_speed - own.first_speed, problem)
-            fill_mass(own.first_speed, own.end_speed, at, problem.masses, reduced.tree, js)
+            fill_mass(own.first_speed, own.end_speed, at, problem.masses, js)
     for i in range(island.first, island.end):
         coupling = add_coupling(PROBLEM_CONTACTS, i, problem)
         for side in range(2 * i, 2 * i + 2):
@@ -392,20 +370,18 @@ def describe_trees(number, problem, reduced, js, tables):
 
 
 @njit
-def fill_mass(first, end, at, masses, tree, js):
+def fill_mass(first, end, at, masses, js):
     """masses[at …] = M of packed speeds first … end, from its factors: M = Lᵀ D L."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, size = freedoms.shape[0], end - first
+    starts, columns, values, inverse = js.factor_starts, js.factor_columns, js.factor_values, js.factor_inverse
+    size = end - first
     for p in range(first, end):
-        k = freedom_at[p]
-        pivot, i = load(matrix, k * m + k), k
-        while i >= 0:
-            left, j = (pivot if i == k else pivot * load(matrix, k * m + i)), k
-            while j >= 0:
-                to = at + size * (packed_at[i] - first) + packed_at[j] - first
-                store(masses, to, load(masses, to) + left * (1.0 if j == k else load(matrix, k * m + j)))
-                j = freedoms[j].before
-            i = freedoms[i].before
+        pivot = 1.0 / load(inverse, p)
+        for e in range(starts[p] - 1, starts[p + 1]):  # the first is p itself
+            i, left = (p, pivot) if e < starts[p] else (columns[e], pivot * load(values, e))
+            for f in range(starts[p] - 1, starts[p + 1]):
+                j, right = (p, 1.0) if f < starts[p] else (columns[f], load(values, f))
+                to = at + size * (i - first) + j - first
+                store(masses, to, load(masses, to) + left * right)
 
 
 @njit

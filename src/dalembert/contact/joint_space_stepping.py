@@ -54,6 +54,7 @@ class JointContactStepper(ContactStepper):
         )  # fmt: skip
         self._joint_space = parts.tables(len(soft), bounds)
         poses = bool((self._joint_space.coordinate_at < 0).any()) or len(own.system.error) or len(own.system.commands)
+        self._joint_space.alone[0] = settings.threads == 1
         self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
@@ -229,11 +230,11 @@ class Assemblies:
         return found
 
     def find_freedoms(self, bounds: Any) -> None:
-        """Note which bounds are on freedoms of trees without loops."""
-        system, nodes = self.own.system, self.own.tables.tree.freedoms.node
+        """Note which bounds are on freedoms of trees."""
+        system = self.own.system
         for bound in bounds:
             freedom, at = freedom_of(self.own, int(bound.force))
-            if freedom >= 0 and self.table.looped[self.of_node[nodes[freedom]]] == 0 and bound.soft < 0:
+            if freedom >= 0 and bound.soft < 0:
                 force = system.forces[bound.force]
                 bound.freedom, bound.at = freedom, at
                 bound.sign = -1.0 if force.kind == STOP and force.side < 0.0 else 1.0

@@ -24,8 +24,8 @@ from ..core.tables import column
 from ..model.tables import STOP
 from .cone import coulomb_velocity, natural_map, project_coulomb
 from .gauss_seidel import improve, is_zero
-from .joint_space_solves import solve_one
-from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop
+from .joint_space_solves import answer_loops, is_looped, solve_one
+from .limits import ENOUGH, LOCKED, PASSES, STOP_ROUNDING, impulse_change, is_stop
 from .position_correction import overlap_of
 from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
@@ -105,7 +105,7 @@ def push_bound(i, change, w, rows):
 
 # Bounds of trees ----------------------------------------------------------------------------------------------------------
 #
-# The rate of a joint of a tree without loops is a speed, and its row of J is ±1 there. Most stops are far from acting, and a
+# The rate of a joint of a tree is a speed, and its row of J is ±1 there. Most stops are far from acting, and a
 # comparison with that speed tells so; the response of a stop is found in the step in which it first acts, if it does.
 
 
@@ -118,7 +118,20 @@ def respond_to_freedom(i, bound, reduced, js):
     for k in range(at, at + own.end - own.first):
         store(response, k, 0.0)
     store(response, at + js.packed_at[bound.freedom] - own.first, bound.sign)
-    bound.response = solve_one(response, at, own.first, own.end, js.factor_values, js.factor_inverse, js)
+    if is_looped(own.first, reduced, js):
+        alone = answer_loops(response, at, 1, own.first, own.end, reduced, js)
+        found = bound.sign * load(response, at + js.packed_at[bound.freedom] - own.first)
+        bound.response = found if found > LOCKED * alone else OFF
+    else:
+        bound.response = solve_one(response, at, own.first, own.end, js.factor_values, js.factor_inverse, js)
+
+
+@inlined
+def rate_of(i, bound, w, js):
+    """ṡ of a bound at the packed speeds w."""
+    if bound.freedom >= 0:
+        return bound.sign * load(w, js.packed_at[bound.freedom])
+    return bound_rate(i, w, js.rows)
 
 
 @inlined
@@ -129,7 +142,7 @@ def acts(i, bound, now, reduced, js):
     if bound.impulse == 0.0 and now + bound.bias >= 0.0:
         return False
     respond_to_freedom(i, bound, reduced, js)
-    return True
+    return bound.response != OFF
 
 
 # Gauss–Seidel over an island ---------------------------------------------------------------------------------------------
@@ -170,7 +183,8 @@ def sweep_rows(island, reduced, js, tables):
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            bound, now = bounds[i], bound_rate(i, motion, rows)
+            bound = bounds[i]
+            now = rate_of(i, bound, motion, js)
             if not acts(i, bound, now, reduced, js):
                 continue
             change = impulse_change(bound, now)
@@ -195,7 +209,7 @@ def residual_of_rows(island, reduced, js, tables):
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            now = bound_rate(i, motion, rows)
+            now = rate_of(i, bounds[i], motion, js)
             if acts(i, bounds[i], now, reduced, js):
                 worst = max(worst, bounds[i].response * abs(impulse_change(bounds[i], now)))
     return worst
@@ -223,7 +237,7 @@ def sweep_positions_of_rows(island, rows, tables):
 
 
 @njit
-def island_work_of_rows(island, rows, tables):
+def island_work_of_rows(island, js, tables):
     """(work of contacts and stops of an island, the sum of the sizes of its parts), J: p · ½ (u⁻ + u⁺)."""
     contacts, stepping, forces = tables.collision.contacts, tables.stepping, tables.system.forces
     motion, before, bounds = stepping.motion, stepping.rows, stepping.bounds
@@ -231,7 +245,7 @@ def island_work_of_rows(island, rows, tables):
     for i in range(island.first, island.end):
         p = load3(contacts[i].impulse)
         if p[0] > 0.0:
-            normal, friction = contact_work_of_rows(i, p, motion, before, rows)
+            normal, friction = contact_work_of_rows(i, p, motion, before, js.rows)
             work += normal + friction
             size += p[0] * abs(load(before, ROW * i + BEFORE)) + abs(friction)
     for m in range(island.first_member, island.end_member):
@@ -239,7 +253,7 @@ def island_work_of_rows(island, rows, tables):
         for i in range(own.first_bound, own.end_bound):
             bound = bounds[i]
             if forces[bound.force].kind == STOP:
-                work += 0.5 * bound.impulse * (bound.before + bound_rate(i, motion, rows))
+                work += 0.5 * bound.impulse * (bound.before + rate_of(i, bound, motion, js))
                 size += abs(bound.impulse * bound.before)
     return work, size
 
@@ -264,7 +278,7 @@ def correct_stops_of_rows(island, reduced, js, tables):
         for i in range(own.first_bound, own.end_bound):
             bounds[i].correction = 0.0
             if is_stop(bounds[i], system):
-                deepest = max(deepest, -bounds[i].gap - bound_rate(i, shift, rows))
+                deepest = max(deepest, -bounds[i].gap - rate_of(i, bounds[i], shift, js))
     if deepest <= STOP_ROUNDING:
         return False
     if overlap_of(island.first, island.end, contacts) <= stepping.options[0].slop:
@@ -277,12 +291,14 @@ def correct_stops_of_rows(island, reduced, js, tables):
             for i in range(own.first_bound, own.end_bound):
                 bound = bounds[i]
                 if is_stop(bound, system):
-                    gap = bound.gap + bound_rate(i, shift, rows)
+                    gap = bound.gap + rate_of(i, bound, shift, js)
                     left = max(left, -gap)
                     if bound.response == WAITING:
                         if gap >= 0.0:
                             continue
                         respond_to_freedom(i, bound, reduced, js)
+                        if bound.response == OFF:
+                            continue
                     change = max(0.0, bound.correction - gap / bound.response) - bound.correction
                     if change != 0.0:
                         bound.correction += change
