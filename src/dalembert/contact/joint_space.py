@@ -22,7 +22,7 @@ import numpy as np
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import load3, scale, store3
+from ..core.math3 import add_scaled, load3, scale, store3
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
@@ -412,7 +412,19 @@ def place(h, z, reduced, js, tables):
         show_bodies(z, reduced)
         status = exert(now + 0.5 * h, reduced)
         set_speeds(0.0, z, reduced, js)
+    elif status == OK and h > 0.0:
+        show_falling(h, reduced.system)
     return status
+
+
+@njit
+def show_falling(h, system):
+    """Add half of what forces alone would add in a step over h to the velocities in the kinematics table, by which collision
+    detection looks ahead. A contact that the step closes is found so where the velocities before it do not tell."""
+    bodies, kinematics = system.bodies, system.kinematics
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        store3(kin.v, add_scaled(load3(kin.v), 0.5 * h * bodies[i].inverse_mass, load3(kin.force)))
 
 
 @njit

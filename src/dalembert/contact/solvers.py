@@ -102,7 +102,9 @@ def make_stepping(
     options.tolerance, options.ledger = settings.tolerance, ledger
     options.separates = SOLVERS[settings.solver].separates
     options.slop, options.finishes = settings.slop, settings.finishes
-    steady = (system.forces.kind == FIELD) | (system.forces.kind == STOP) | (system.forces.implicit != 0)
+    steady = (system.forces.kind == FIELD) | (system.forces.implicit != 0)
+    if joint_space:  # where what falls is seen ahead without it: see `joint_space.show_falling`
+        steady |= system.forces.kind == STOP
     options.predict = int((~steady).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
     packed = joint_space.pop("packed", MOTION * (bodies + 1))
