@@ -51,6 +51,7 @@ bench: $(VENV)/benched
 	$(BIN)/python benchmarks/joint_coordinates.py
 	$(BIN)/python benchmarks/batch.py --all
 	$(BIN)/python benchmarks/quadruped.py
+	$(BIN)/python benchmarks/robots.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/start.py --demo
 
@@ -81,7 +82,7 @@ $(VENV)/documented: $(VENV)/installed requirements-docs.lock
 	touch $@
 
 $(VENV)/benched: $(VENV)/tested
-	for peer in mujoco pybullet drake rapier3d pin; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
+	for peer in mujoco pybullet drake rapier3d pin example-robot-data; do $(BIN)/uv pip install --quiet --python $(BIN)/python $$peer || echo "benchmark: $$peer could not be installed"; done
 	$(BIN)/uv venv --quiet --allow-existing --python 3.13 $(VENV)-jolt && $(BIN)/uv pip install --quiet --python $(VENV)-jolt/bin/python culverin || echo "benchmark: Jolt could not be installed"
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(VENV)-start
 	for peer in mujoco mujoco-mjx drake "newton[sim]"; do $(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV)-start/bin/python $$peer || echo "benchmark: $$peer could not be installed"; done

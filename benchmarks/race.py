@@ -7,15 +7,19 @@ from collections.abc import Callable
 Advance = Callable[[int], None]  # go on by so many steps
 
 
-def duration_of(advance: Advance, steps: int) -> float:
+def duration_of(advance: Advance, steps: int, clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds a step."""
-    start = time.perf_counter()
+    start = clock()
     advance(steps)
-    return (time.perf_counter() - start) / steps
+    return (clock() - start) / steps
 
 
-def race(engines: dict[str, Advance], most: int, turns: int = 5, budget: float = 0.1) -> dict[str, float]:
+def race(
+    engines: dict[str, Advance], most: int, turns: int = 5, budget: float = 0.1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:  # fmt: skip
     """Seconds a step of each: the least of `turns` turns of about `budget` s and at most `most` steps, taken alternately.
+    clock : `time.process_time` where nothing but this process is to count.
 
     An engine that fails is left out, and the reason printed.
     """
@@ -27,10 +31,10 @@ def race(engines: dict[str, Advance], most: int, turns: int = 5, budget: float =
             try:
                 if turn < 0:  # the first steps load what is loaded late
                     advance(1)
-                    best[name] = duration_of(advance, min(5, most))
+                    best[name] = duration_of(advance, min(5, most), clock)
                 else:
                     steps = int(min(max(budget / best[name], 1), most))
-                    best[name] = min(best[name], duration_of(advance, steps))
+                    best[name] = min(best[name], duration_of(advance, steps, clock))
             except Exception as error:
                 print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
                 best.pop(name, None)

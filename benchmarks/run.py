@@ -32,6 +32,7 @@ SECTIONS = (
     "interactions",
     "joint-coordinates",
     "batch",
+    "robots",
     "start",
 )  # of docs/benchmarks.md, each by the script of its name
 IN_CACHE = 1000  # links whose tables a processor's caches hold

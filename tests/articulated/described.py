@@ -8,9 +8,9 @@ from tests.articulated.test_contact_islands import ground, robot
 import dalembert as dal
 from dalembert.contact import island_problem as ip
 from dalembert.contact.gauss_seidel import axes_of
-from dalembert.contact.rows import contact_velocity
+from dalembert.contact.rows import contact_velocity, respond_to_freedom
 from dalembert.contact.solvers import SOLVERS
-from dalembert.contact.tables import ROW, relative_velocity
+from dalembert.contact.tables import ROW, WAITING, relative_velocity
 from dalembert.contact.time_stepping import FINISHER
 from dalembert.core.c_function import C_TYPE
 from dalembert.core.tables import allocate
@@ -123,6 +123,8 @@ def compare(number, problem, tables, driver, joint, found):
         found["velocity"] = max(found["velocity"], float(np.abs(np.array(v) - u).max()))
     for coupling in problem.bounds[: counts[ip.BOUNDS]]:
         j, bound = dense(coupling, 1, problem), tables.stepping.bounds[int(coupling.number)]
+        if bound.response == WAITING:  # as when the stop first acts
+            respond_to_freedom(int(coupling.number), bound, driver.own.tables, driver._joint_space)
         found["bound"] = max(found["bound"], abs(float((j @ closed @ j.T).item()) / bound.response - 1.0))
     found["looks"] += 1
     found["contacts"] += int(counts[ip.PROBLEM_CONTACTS])

@@ -120,3 +120,68 @@ def test_a_stop_moves_with_a_chain_that_floats():
     assert report.work["stop"] < -0.005 and report.energy_residual_relative < 1e-5
     assert report.momentum_residual < 1e-13 and report.angular_momentum_residual < 1e-13
     assert np.allclose(run.state.momentum.sum(axis=0), (1.5, 0, 0.65), atol=1e-13)
+
+
+def folding():
+    """A leg that lands on its foot and folds its knee until a stop, far off at the start, ends that."""
+    scene, material = dal.Scene("knee"), dal.Material(friction=0.6)
+    scene.add_obstacle("ground", dal.HalfSpace(), material=material)
+    parts = []
+    for name, mass, height, turn in (("thigh", 3.0, 0.8, 0.2), ("shank", 1.0, 0.4, -0.2)):
+        parts.append(
+            scene.add_body(
+                name, dal.Capsule(0.05, 0.4), mass=mass, position=(0.1, 0, height), velocity=(0, 0, -4.0),
+                orientation=(np.cos(turn), 0, np.sin(turn), 0), material=material,
+            )
+        )  # fmt: skip
+    scene.hinge("knee", *parts, at=(0.02, 0, 0.6), axis=(0, 1, 0))
+    scene.limit("stop", "knee", lower=-0.9, upper=0.5)
+    return scene
+
+
+def test_a_stop_that_is_far_off_acts_in_the_step_in_which_it_is_reached():
+    """It has no response until then: the same steps as in maximal coordinates, where it always has one."""
+    found = {}
+    for coordinates in ("joint", "maximal"):
+        run = dal.Simulation(folding(), dt=0.001, coordinates=coordinates)
+        angles, efforts = [], []
+        for _ in range(200):
+            run.advance(0.001)
+            angles.append(run.joint_state()["knee"][0])
+            efforts.append(run.efforts["stop"])
+        found[coordinates] = np.array(angles), np.flatnonzero(efforts)
+        assert run.report.contact.unsolved == 0
+        assert run.report.momentum_residual < 1e-12
+    (angles, acts), (others, act) = found["joint"], found["maximal"]
+    assert len(acts) > 2 and acts[0] > 50
+    assert np.array_equal(acts[:3], act[:3])
+    assert angles.min() > -0.9 - 1e-5
+    assert np.abs(angles - others).max() < 1e-3
+
+
+def test_stops_of_geared_legs_give_the_same_bits_however_many_threads_there_are():
+    """With one thread the response of a stop is found when it first acts, with several before that, as loops share memory."""
+    scene, material = dal.Scene("geared"), dal.Material(friction=0.6)
+    scene.add_obstacle("ground", dal.HalfSpace(), material=material)
+    for i in range(3):
+        x = 2.0 * i
+        trunk = scene.add_body(f"trunk {i}", dal.Box(0.5, 0.3, 0.1), mass=4.0, position=(x, 0, 0.6), material=material)
+        legs = []
+        for k, side in enumerate((-0.2, 0.2)):
+            leg = scene.add_body(
+                f"leg {i} {k}", dal.Capsule(0.04, 0.3), mass=0.5, position=(x + side, 0, 0.35), material=material
+            )
+            scene.hinge(f"hip {i} {k}", trunk, leg, at=(x + side, 0, 0.55), axis=(0, 1, 0))
+            scene.limit(f"stop {i} {k}", f"hip {i} {k}", lower=-0.3, upper=0.3 + 0.1 * i)
+            legs.append(f"hip {i} {k}")
+        scene.gear(f"gear {i}", *legs, ratio=-1.0)
+        scene.motor(f"motor {i}", legs[0], effort=40.0)
+    states = []
+    for threads in (1, 3):
+        run = dal.Simulation(scene, dt=0.002, coordinates="joint", threads=threads)
+        run.advance(1.0)
+        assert run.report.contact.unsolved == 0
+        assert any(effort != 0.0 for name, effort in run.efforts.items() if name.startswith("stop"))
+        states.append(run.state)
+    assert np.array_equal(states[0].position, states[1].position)
+    assert np.array_equal(states[0].momentum, states[1].momentum)

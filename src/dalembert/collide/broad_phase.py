@@ -154,13 +154,29 @@ def bound(collider, place, x, rotation, vertices, margin):
 def extent(collider, row, vertices):
     """How far a collider reaches from its origin along the unit vector `row`, and against it; in its frame."""
     if collider.kind == HULL:
-        high, low = hull_reach(collider, row, vertices)
+        high, low = (
+            box_reach(collider, row, vertices) if collider.vertices > MANY else hull_reach(collider, row, vertices)
+        )
         return high, -low
     size = load3(collider["size"])
     if collider.kind == MESH:
         reach = size[0] * abs(row[0]) + size[1] * abs(row[1]) + size[2] * abs(row[2])
         return reach, reach
     return shape_extent(collider.kind, size, row)
+
+
+MANY = 32  # corners: of a hull with more, the box in its own frame is taken for it
+
+
+@njit
+def box_reach(collider, row, vertices):
+    """The largest and the least of row · x in the box of a hull, whose ends lie before its corners."""
+    at, high, low = 3 * (collider.first_vertex - 2), 0.0, 0.0
+    for k in range(3):
+        a, b = row[k] * load(vertices, at + k), row[k] * load(vertices, at + 3 + k)
+        high += max(a, b)
+        low += min(a, b)
+    return high, low
 
 
 @njit

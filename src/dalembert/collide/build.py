@@ -191,14 +191,17 @@ def _simplified(shape: Any) -> Any:
 
 
 def _hull(shape: Any, hulls: list[HullTables], firsts: list[int]) -> tuple[int, ...]:
-    """Append the tables of a shape with corners; returns first and number of its vertices, faces and edges.
+    """Append the tables of a shape with corners; returns first and number of its vertices, faces and edges. The two ends of
+    its box lie before its vertices.
 
     firsts : where the next vertex, face, edge and loop goes.
     """
     hull = hull_tables(*shape.triangles())
     hull.faces["first"] += firsts[3]
+    rows = (firsts[0] + 2, len(hull.vertices), firsts[1], len(hull.faces), firsts[2], len(hull.edges))
+    corners = hull.vertices.reshape(-1, 3)
+    hull = hull._replace(vertices=np.vstack([corners.min(axis=0), corners.max(axis=0), corners]))
     hulls.append(hull)
-    rows = (firsts[0], len(hull.vertices), firsts[1], len(hull.faces), firsts[2], len(hull.edges))
     for k, table in enumerate(hull):
         firsts[k] += len(table)
     return rows

@@ -22,20 +22,17 @@ import numpy as np
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import dot, load3, scale, store3
+from ..core.math3 import add_scaled, dot, load3, scale, store3
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
 from ..dynamics.constraints import jacobian_velocity, spread
 from ..dynamics.jacobian import coordinate_value
 from ..dynamics.joint_space.dynamics import (
-    factorize,
-    fill_matrix,
+    bias_efforts,
+    fill_lower,
     generalized_forces,
-    inverse_dynamics,
-    link_accelerations,
     link_velocities,
-    solve,
 )
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
 from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
@@ -45,6 +42,7 @@ from ..dynamics.joint_space.state import (
     forward_kinematics,
     forward_velocities,
     record_projection,
+    show_bodies,
     update_at,
 )
 from ..dynamics.joint_space.tables import Reduced
@@ -59,7 +57,6 @@ from .joint_space_books import (
     book_step,
     change_sides,
     close_books,
-    keep_factor,
     open_books,
     place_soft,
     push_soft,
@@ -85,12 +82,13 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
+from .joint_space_solves import factorize_packed, pack_matrix, solve_one
 from .limits import set_stops
 from .rows import (
     Rows,
-    bound_rate,
     contact_velocity,
     correct_stops_of_rows,
+    rate_of,
     residual_of_rows,
     sweep_positions_of_rows,
     sweep_rows,
@@ -144,17 +142,28 @@ class JointSpace(NamedTuple):
     assemblies: Any = column("assemblies", ASSEMBLY)
     assembly_of: Any = column("nodes", np.int64)
     freedom_at: Any = column("m", np.int64, doc="of each packed speed, its freedom")
+    factor_starts: Any = column("m + 1", np.int64, doc="of each packed speed, where its row of the factor L begins")
+    factor_columns: Any = column("0", np.int64, doc="packed speeds of these entries, from the nearest on to the root")
+    factor_values: Any = column("0", doc="L")
+    factor_inverse: Any = column("m", fill=np.nan, doc="D⁻¹, in packed order")
+    alone: Any = column("1", np.int64, doc="whether one thread makes the steps")
+    drift_values: Any = column("0", doc="L of M itself, without soft rows: for the drifts")
+    drift_inverse: Any = column("m", fill=np.nan, doc="D⁻¹, likewise")
+    shown: Any = column("1", np.int64, doc="whether something reads poses of bodies between the steps")
     packed_at: Any = column("m", np.int64, doc="of each freedom, its place among the packed speeds")
     paths: Any = column("2 * nodes", np.int64, doc="of each node: where its path is in `rows.indices`, and its length")
     roots: Any = column("roots", ROOT)
     root_of: Any = column("nodes", np.int64)
     problem: Any = part(IslandProblem)
+    coordinate_at: Any = column(
+        "coordinates",
+        np.int64,
+        doc="of each coordinate that is watched, where the state has it; −1: of no joint of a tree",
+    )
     given: Any = column("given", GIVEN, doc="kinematic bodies; their velocities are behind the packed speeds")
     rides: Any = column("rides", RIDE)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
-    mass: Any = column("m * m if soft else 0", fill=np.nan, doc="M, where there are soft rows")
-    factor: Any = column("m * m if soft else 0", fill=np.nan, doc="its factor, likewise")
     before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
     loop_rates: Any = column(
         "r", unit="m/s, rad/s", fill=np.nan, doc="of the rows of loops at these; with the mean of what is given"
@@ -186,7 +195,8 @@ def unpack(source, target, js):
 #
 # leapfrog, whose second half is the first one backwards. M is needed at u_m only, where the kick has it anyway.
 
-PASSES, ROUNDING = 10, 1e-12  # of finding w⁻, each a factor of h better; they end when so small a part of it changes
+# Of finding w⁻, each a factor of h w better, as f is quadratic in w; they end when so small a part of w will change.
+PASSES, ROUNDING, GROWTH = 10, 1e-12, 10.0
 
 
 @njit
@@ -194,10 +204,9 @@ def update_kinematics(z, reduced, js, tables):
     """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
     options, tree = reduced.options[0], reduced.tree
     update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
-    fill_matrix(tree)
-    if tables.stepping.soft.shape[0] > 0:
-        copy(js.mass, tree.matrix)
-    options.limp = factorize(tree)
+    fill_lower(tree)
+    pack_matrix(js.drift_values, js.drift_inverse, tree, js)
+    options.limp = factorize_packed(js.drift_values, js.drift_inverse, js)
     return options.limp
 
 
@@ -213,27 +222,24 @@ def first_half_drift(h, z, reduced, js, tables):
     for k in range(m):
         store(start, k, load(z, first + k))
     for _ in range(PASSES):
-        fill_slopes(slopes, tree)
+        fill_slopes(z[first : first + m], js, tree)
         size, change = 0.0, 0.0
         for k in range(m):
             speed = load(start, k) + 0.5 * h * load(slopes, k)
             size, change = max(size, abs(speed)), max(change, abs(speed - load(z, first + k)))
             store(z, first + k, speed)
-        if not change > ROUNDING * size:
+        if not (change > ROUNDING * size and GROWTH * h * change > ROUNDING):
             break
-        link_velocities(z[first : first + m], tree)
+    link_velocities(z[first : first + m], tree)
     return -1
 
 
 @njit
-def turn_speeds(h, z, reduced, js, tables):
+def turn_speeds(h, z, reduced, js):
     """The speeds of the second half of a step, from those at its middle, where the tree is."""
     tree, options = reduced.tree, reduced.options[0]
     first, slopes, m = options.coordinates, js.slopes, options.speeds
-    if tables.stepping.soft.shape[0] > 0:
-        copy(tree.matrix, js.factor)
-    link_velocities(z[first : first + m], tree)
-    fill_slopes(slopes, tree)
+    fill_slopes(z[first : first + m], js, tree)
     for k in range(m):
         store(z, first + k, load(z, first + k) + 0.5 * h * load(slopes, k))
 
@@ -246,19 +252,14 @@ def walk(h, z, reduced):
 
 
 @njit
-def fill_slopes(slopes, tree):
-    """−M⁻¹ bias, at the velocities of the links."""
-    motion, rates = tree.motion, tree.rates
-    for i in range(motion.shape[0]):
-        store3(motion[i].force, ZERO)
-        store3(motion[i].torque, ZERO)
-    for k in range(rates.shape[0]):
-        store(rates, k, 0.0)
-    link_accelerations(rates, tree)
-    inverse_dynamics(rates, slopes, tree)
-    for k in range(rates.shape[0]):
-        store(slopes, k, -load(slopes, k))
-    solve(slopes, 0, tree)
+def fill_slopes(w, js, tree):
+    """`slopes` = −M⁻¹ bias at the speeds w, where the links are."""
+    slopes = js.slopes
+    bias_efforts(w, slopes, tree)
+    pack(slopes, js.packed, js)
+    solve_one(js.packed, 0, 0, slopes.shape[0], js.drift_values, js.drift_inverse, js)
+    for p in range(slopes.shape[0]):
+        store(slopes, js.freedom_at[p], -load(js.packed, p))
 
 
 # Speeds with forces and impulses ------------------------------------------------------------------------------------------
@@ -351,9 +352,11 @@ def answer(x, reduced, js):
     """An impulse x along the speeds becomes the speeds after it, and after what the loops answer."""
     before, wanted, change = js.before, reduced.wanted, reduced.change
     if wanted.shape[0] == 0:
-        solve(x, 0, reduced.tree)
-        for k in range(before.shape[0]):
-            store(x, k, load(x, k) + load(before, k))
+        pack(x, js.packed, js)
+        solve_one(js.packed, 0, 0, before.shape[0], js.factor_values, js.factor_inverse, js)
+        for p in range(before.shape[0]):
+            k = js.freedom_at[p]
+            store(x, k, load(js.packed, p) + load(before, k))
         return
     for s in range(wanted.shape[0]):
         store(wanted, s, -2.0 * load(js.loop_rates, s))
@@ -369,8 +372,12 @@ def prepare_speeds(h, reduced, js, tables):
     """The factors of M and of the loops, with soft rows in them for a step over h > 0. Returns a status."""
     options = reduced.options[0]
     clear(reduced.resistance)
-    if h > 0.0 and tables.stepping.soft.shape[0] > 0 and add_soft(reduced, js, tables) >= 0:
-        return LIMP
+    if h > 0.0 and tables.stepping.soft.shape[0] > 0:
+        if add_soft(reduced, js, tables) >= 0:
+            return LIMP
+    else:
+        copy(js.factor_values, js.drift_values)
+        copy(js.factor_inverse, js.drift_inverse)
     if reduced.system.error.shape[0] == 0:
         return OK
     options.limp = call_factor_loops(options.held == 0, reduced)
@@ -402,7 +409,10 @@ def place(h, on_way, z, reduced, js, tables):
             open_books(reduced, js)
     if driven and h > 0.0:
         call_rides(DRIFTED, h, z, z, tables, reduced, js)
-    forward_kinematics(z, reduced)
+    if driven:
+        forward_kinematics(z, reduced)
+    else:
+        show_bodies(z, reduced)
     status = exert(now + 0.5 * h, reduced)
     if status != OK:
         return status
@@ -416,15 +426,27 @@ def place(h, on_way, z, reduced, js, tables):
         store(before, k, load(z, first + k))
     if h > 0.0:
         place_soft(z, first, reduced, js, tables)
-        keep_factor(reduced, js, tables)
     status = prepare_speeds(h, reduced, js, tables)
     if status == OK and h > 0.0 and stepping.options[0].predict != 0:
         find_free_speeds(h, reduced, js, tables)
         set_speeds(0.5, z, reduced, js)
-        forward_kinematics(z, reduced)
+        link_velocities(z[first : first + before.shape[0]], reduced.tree)
+        show_bodies(z, reduced)
         status = exert(now + 0.5 * h, reduced)
         set_speeds(0.0, z, reduced, js)
+    elif status == OK and h > 0.0:
+        show_falling(h, reduced.system)
     return status
+
+
+@njit
+def show_falling(h, system):
+    """Add half of what forces alone would add in a step over h to the velocities in the kinematics table, by which collision
+    detection looks ahead. A contact that the step closes is found so where the velocities before it do not tell."""
+    bodies, kinematics = system.bodies, system.kinematics
+    for i in range(bodies.shape[0]):
+        kin = kinematics[i]
+        store3(kin.v, add_scaled(load3(kin.v), 0.5 * h * bodies[i].inverse_mass, load3(kin.force)))
 
 
 @njit
@@ -474,11 +496,17 @@ def finish(h, z, reduced, js, tables):
         call_rides(KICKED, h, z, z, tables, reduced, js)
     if h > 0.0:
         if js.turned[0] == 0:
-            turn_speeds(h, z, reduced, js, tables)
+            turn_speeds(h, z, reduced, js)
         walk(0.5 * h, z, reduced)
     if driven:
         status = call_rides(END, h, z, z, tables, reduced, js)
-    forward_kinematics(z, reduced)
+    if js.shown[0] != 0:
+        forward_kinematics(z, reduced)
+    else:
+        options = reduced.options[0]
+        update_links(
+            z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], reduced.tree
+        )
     close_books(z, reduced, js)
     if h == 0.0:
         return status
@@ -488,7 +516,7 @@ def finish(h, z, reduced, js, tables):
         status = call_project(end, z, reduced)
         apart = True
     if status == OK:
-        count_turns(z, reduced)
+        count_turns(z, reduced, js)
         if apart:
             open_books(reduced, js)
     return status
@@ -507,13 +535,16 @@ def displace(t, z, reduced, js):
 
 
 @njit
-def count_turns(z, reduced):
-    """Coordinates that are watched, as they are where the bodies are."""
+def count_turns(z, reduced, js):
+    """Coordinates that are watched, as they are where the bodies are; those of the tree are in z."""
     system, y = reduced.system, reduced.y
     coordinates, kinematics = system.coordinates, system.kinematics
     back = reduced.options[0].coordinates + reduced.options[0].speeds - STATE_SIZE * system.settings[0].rigid
     for i in range(coordinates.shape[0]):
-        z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, system.curves)
+        if js.coordinate_at[i] >= 0:
+            z[coordinates[i].at + back] = z[js.coordinate_at[i]]
+        else:
+            z[coordinates[i].at + back] = coordinate_value(y, coordinates[i], kinematics, system.curves)
 
 
 @njit
@@ -536,13 +567,16 @@ def stop_island(number, z, reduced, js, tables):
 
 
 @njit
-def correct_stops(js, tables):
+def correct_stops(reduced, js, tables):
     """Remove the overlap of stops, in `shift`; their gaps are then those of the new place. Returns whether there is some."""
     collision, stepping, some = tables.collision, tables.stepping, False
     for i in range(collision.counts[ISLANDS]):
-        some = correct_stops_of_rows(collision.islands[i], js.rows, tables) or some
-    for i in range(stepping.bounds.shape[0]):
-        stepping.bounds[i].gap += bound_rate(i, stepping.shift, js.rows)
+        some = correct_stops_of_rows(collision.islands[i], reduced, js, tables) or some
+    moved = some
+    for p in range(js.freedom_at.shape[0]):
+        moved = moved or load(stepping.shift, p) != 0.0
+    for i in range(stepping.bounds.shape[0] if moved else 0):
+        stepping.bounds[i].gap += rate_of(i, stepping.bounds[i], stepping.shift, js)
     return some
 
 
@@ -555,7 +589,7 @@ def do_on_way(task, h, y, out, reduced, js, tables):
     if task == WALK:
         walk(h, y, reduced)
     elif task == TURN:
-        turn_speeds(h, y, reduced, js, tables)
+        turn_speeds(h, y, reduced, js)
         js.turned[0] = 1 + js.corrected[0]
     elif task == BODY_SPEEDS:
         unpack(y, js.after, js)
@@ -599,7 +633,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     elif task in (WALK, TURN, BODY_SPEEDS, POWER, BEGIN_WAY):
         do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:
-        fill_rows(h, reduced, js, tables)
+        fill_rows(h, y, reduced, js, tables)
     elif task == FREE_SPEEDS:
         find_free_speeds(h, reduced, js, tables)
         pack(js.after, tables.stepping.motion, js)
@@ -625,7 +659,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     elif task == DESCRIBE_ISLAND:
         status = OK if describe_trees(int(h), js.problem, reduced, js, tables) else 1
     elif task == CORRECT_STOPS:
-        out[0] = 1.0 if correct_stops(js, tables) else 0.0
+        out[0] = 1.0 if correct_stops(reduced, js, tables) else 0.0
     implicit.implicit = 0
     if task == FINISH:
         status = finish(h, y, reduced, js, tables)
@@ -635,17 +669,17 @@ def task_of_step(task, h, y, out, tables, reduced, js):
 
 
 @njit
-def task_of_island(task, number, out, tables, rows):
+def task_of_island(task, number, out, tables, reduced, js):
     """Do a task of one island, which threads may share; its value is out[number]."""
     island = tables.collision.islands[number]
     if task == SWEEP_ROWS:
-        out[number] = sweep_rows(island, rows, tables)
+        out[number] = sweep_rows(island, reduced, js, tables)
     elif task == RESIDUAL_OF_ROWS:
-        out[number] = residual_of_rows(island, rows, tables)
+        out[number] = residual_of_rows(island, reduced, js, tables)
     elif task == SWEEP_POSITIONS_OF_ROWS:
-        out[number] = sweep_positions_of_rows(island, rows, tables)
+        out[number] = sweep_positions_of_rows(island, js.rows, tables)
     elif task == WARM_START_ROWS:
-        warm_start_rows(island, rows, tables)
+        warm_start_rows(island, reduced, js, tables)
     return OK
 
 
@@ -653,7 +687,7 @@ def task_of_island(task, number, out, tables, rows):
 def joint_space_task(task, h, y, out, tables, reduced, js):
     """Do one of the tasks that `tables` lists; returns a status."""
     if task in (SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS, WARM_START_ROWS):
-        return task_of_island(task, int(h), out, tables, js.rows)
+        return task_of_island(task, int(h), out, tables, reduced, js)
     return task_of_step(task, h, y, out, tables, reduced, js)
 
 

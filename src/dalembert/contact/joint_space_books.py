@@ -12,9 +12,8 @@ from ..collide.tables import AWAKE, CONTACTS
 from ..core.c_function import POWERS, WRITE, call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
-from ..core.simd import copy, load, store
+from ..core.simd import load, store
 from ..dynamics.jacobian import coordinate_rows, coordinate_value
-from ..dynamics.joint_space.dynamics import factorize
 from ..dynamics.joint_space.kinematics import ZERO, store6
 from ..dynamics.joint_space.state import forward_velocities
 from ..dynamics.kinematics import load6
@@ -28,9 +27,10 @@ from ..model.tables import (
     STATE_SIZE,
 )
 from .gauss_seidel import axes_of, world_impulse
+from .joint_space_solves import factorize_packed, pack_matrix
 from .joints import book_reaction
-from .limits import active_law, book_row, elastic_impulse, is_stop, saturation_changed, set_laws
-from .rows import bound_rate, contact_work_of_rows
+from .limits import active_law, book_row, elastic_impulse, fill_row, is_stop, saturation_changed, set_laws
+from .rows import bound_rate, contact_work_of_rows, rate_of
 
 # Momenta of trees -------------------------------------------------------------------------------------------------------
 #
@@ -254,7 +254,11 @@ def book_bounds(z, reduced, js, tables):
     bounds, motion = tables.stepping.bounds, tables.stepping.motion
     for i in range(bounds.shape[0]):
         bound = bounds[i]
-        z[bound.entry] += bound_work(bound.impulse, bound, bound_rate(i, motion, js.rows))
+        if bound.impulse == 0.0:
+            continue
+        if bound.freedom >= 0:
+            fill_row(bound, reduced.system)
+        z[bound.entry] += bound_work(bound.impulse, bound, rate_of(i, bound, motion, js))
         book_side(z, bound.a, bound.impulse, load3(bound.linear_a), load3(bound.angular_a), reduced, js)
         book_side(z, bound.b, bound.impulse, load3(bound.linear_b), load3(bound.angular_b), reduced, js)
 
@@ -287,8 +291,10 @@ def place_soft(z, first, reduced, js, tables):
     for i in range(soft.shape[0]):
         row = soft[i]
         coordinate = system.coordinates[row.coordinate]
-        row.value = coordinate_value(y, coordinate, system.kinematics, system.curves)
-        if row.freedom >= 0:
+        if row.freedom < 0:
+            row.value = coordinate_value(y, coordinate, system.kinematics, system.curves)
+        else:
+            row.value = load(z, row.at)
             row.drift = 0.5 * h * load(js.slopes, row.freedom)
             row.before = load(z, first + row.freedom) - row.drift
 
@@ -298,24 +304,16 @@ def add_soft(reduced, js, tables):
     """The factor of M with `resist` on its diagonal, which is also added to the `resistance` of the freedoms, for the loops.
     Returns the freedom that nothing resists, or −1."""
     soft, forces = tables.stepping.soft, reduced.system.forces
-    matrix, h, m = reduced.tree.matrix, tables.stepping.options[0].dt, js.before.shape[0]
-    resistance = reduced.resistance
-    copy(matrix, js.mass)
+    resistance, h, diagonal = reduced.resistance, tables.stepping.options[0].dt, js.factor_inverse
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom >= 0:
             _, resist, _, _ = active_law(h, row, forces[row.force])
             store(resistance, row.freedom, load(resistance, row.freedom) + resist)
-    for k in range(m):
-        store(matrix, k * (m + 1), load(matrix, k * (m + 1)) + load(resistance, k))
-    return factorize(reduced.tree)
-
-
-@njit
-def keep_factor(reduced, js, tables):
-    """Keep the factor of M, which the drift after the impulses takes."""
-    if tables.stepping.soft.shape[0] > 0:
-        copy(js.factor, reduced.tree.matrix)
+    pack_matrix(js.factor_values, diagonal, reduced.tree, js)
+    for p in range(diagonal.shape[0]):
+        store(diagonal, p, load(diagonal, p) + load(resistance, js.freedom_at[p]))
+    return factorize_packed(js.factor_values, diagonal, js)
 
 
 @njit
@@ -362,6 +360,9 @@ def book_soft(z, reduced, js, tables):
         row.impulse = push - h * k * row.value + keep * row.before - resist * now
         elastic = elastic_impulse(h, row, force, now)
         book_row(z, row, 0.5 * (row.impulse - elastic) * (row.before + now))
+        a, b = reduced.node_of_row[row.a], reduced.node_of_row[row.b]
+        if a >= 0 and b >= 0 and js.root_of[a] == js.root_of[b]:
+            continue  # what it gives to the tree is zero
         linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
             system.coordinates[row.coordinate], system.kinematics
         )

@@ -9,17 +9,17 @@ In order: J, responses, and the problem.
 from ..collide.tables import AWAKE, CONTACTS
 from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, store3
-from ..core.simd import clear, load, store
+from ..core.simd import load, store
 from ..dynamics.joint_space.kinematics import ZERO
-from ..dynamics.joint_space.loops import call_solve_loops
-from ..model.tables import SERVO
+from ..model.tables import SERVO, STOP
 from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
 from .joint_space_commands import FILL, STILL, call_rides
-from .limits import LOCKED, update_bound, warm_start_bound
-from .rows import bound_rate, contact_velocity
-from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW
+from .joint_space_solves import answer_loops, is_looped, solve_one, solve_three
+from .limits import LOCKED, set_limits, update_bound, warm_start_bound
+from .rows import contact_velocity, rate_of, respond_to_freedom
+from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
 
 @inlined
@@ -30,14 +30,17 @@ def pack(source, target, js):
 
 
 @njit
-def fill_rows(h, reduced, js, tables):
-    """J, M⁻¹ Jᵀ, responses and rates before the step, where the tree and the kinematics table are. h : s, over which efforts
-    act."""
+def fill_rows(h, z, reduced, js, tables):
+    """J, M⁻¹ Jᵀ, responses and rates before the step, where the tree and the kinematics table are, at the state z. h : s,
+    over which efforts act."""
     contacts, bounds = tables.collision.contacts, tables.stepping.bounds
     for i in range(tables.collision.counts[CONTACTS]):
         fill_contact(i, contacts[i], reduced, js)
     for i in range(bounds.shape[0]):
-        fill_bound(i, bounds[i], h, reduced, js)
+        if bounds[i].freedom >= 0:
+            place_bound(bounds[i], h, z, reduced.system)
+        else:
+            fill_bound(i, bounds[i], h, reduced, js)
     fill_responses(h, reduced, js, tables)
 
 
@@ -97,6 +100,16 @@ def fill_contact_given(axis, arm, sign, at, jacobian):
     for k in range(3):
         store(jacobian, at + 3 * k, sign * axis[k])
         store(jacobian, at + 9 + 3 * k, sign * turn[k])
+
+
+@njit
+def place_bound(bound, h, z, system):
+    """The gap or the limits of a bound on a freedom of a tree, whose row stays; h : s, over which efforts act."""
+    force = system.forces[bound.force]
+    if force.kind == STOP:
+        bound.gap = bound.sign * (load(z, bound.at) - force.rest)
+    else:
+        set_limits(bound, force, h)
 
 
 @njit
@@ -164,24 +177,42 @@ def fill_responses(h, reduced, js, tables):
         for k in range(3):
             store(stepping.rows, ROW * i + BEFORE + k, u[k])
     for i in range(bounds.shape[0]):
-        bounds[i].before = bound_rate(i, js.packed, rows)
+        bounds[i].before = rate_of(i, bounds[i], js.packed, js)
     if h > 0.0 and bounds.shape[0] > 0:
         pack(js.slopes, js.packed, js)
         if driven:
             call_rides(FILL, STILL, js.packed, js.packed, tables, reduced, js)
         for i in range(bounds.shape[0]):
-            aim_bound(bounds[i], h, 0.5 * h * bound_rate(i, js.packed, rows), system, stepping)
+            if bounds[i].soft >= 0 or system.forces[bounds[i].force].kind == SERVO:
+                aim_bound(bounds[i], h, 0.5 * h * rate_of(i, bounds[i], js.packed, js), system, stepping)
     for i in range(bounds.shape[0]):
-        bound, alone = bounds[i], 0.0
-        for side in range(2):
-            alone += respond_to_bound(i, side, reduced, js)
-        found = bound_response(i, path, span, rows)
-        bound.response = found if found > LOCKED * alone else OFF
-        if bound.a < collision.asleep.shape[0] and collision.asleep[bound.a] > AWAKE:
-            bound.response = OFF
-        if bound.b < collision.asleep.shape[0] and collision.asleep[bound.b] > AWAKE:
-            bound.response = OFF
-        warm_start_bound(bound, system)
+        find_bound_response(i, bounds[i], reduced, js, tables)
+        if is_asleep(bounds[i].a, collision) or is_asleep(bounds[i].b, collision):
+            bounds[i].response = OFF
+        warm_start_bound(bounds[i], system)
+
+
+@njit
+def find_bound_response(i, bound, reduced, js, tables):
+    """M⁻¹ Jᵀ and the response of a bound; a stop on a freedom of a tree that does not act waits for it, unless threads might
+    answer the loops of several trees at once, or it may bounce."""
+    if bound.freedom >= 0:
+        waits = js.alone[0] != 0 or not is_looped(js.packed_at[bound.freedom], reduced, js)
+        waits = waits and tables.callbacks[0].impacts == 0
+        if waits and bound.impulse == 0.0 and reduced.system.forces[bound.force].kind == STOP:
+            bound.response = WAITING
+        else:
+            respond_to_freedom(i, bound, reduced, js)
+        return
+    alone = respond_to_bound(i, 0, reduced, js) + respond_to_bound(i, 1, reduced, js)
+    found = bound_response(i, js.rows.longest[0], js.rows.longest[1], js.rows)
+    bound.response = found if found > LOCKED * alone else OFF
+
+
+@inlined
+def is_asleep(body, collision):
+    """Whether it is a body that sleeps."""
+    return body < collision.asleep.shape[0] and collision.asleep[body] > AWAKE
 
 
 @njit
@@ -209,7 +240,7 @@ def respond(i, side, reduced, js):
         for c in range(3):
             answer_loops(response, at + c, 3, first, end, reduced, js)
     else:
-        solve_three(response, at, first, end, reduced.tree, js)
+        solve_three(response, at, first, end, js)
 
 
 @njit
@@ -232,88 +263,7 @@ def respond_to_bound(i, side, reduced, js):
             store(response, to, load(response, to) + load(jacobian, path * other + j))
     if is_looped(first, reduced, js):
         return answer_loops(response, at, 1, first, end, reduced, js)
-    return solve_one(response, at, first, end, reduced.tree, js)
-
-
-@inlined
-def is_looped(packed, reduced, js):
-    """Whether the assembly of a packed speed has loops."""
-    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
-
-
-@njit
-def solve_three(b, at, first, end, tree, js):
-    """b ← M⁻¹ b for three right-hand sides, side by side, of packed speeds first … end; with the factors of `factorize`."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, at = freedoms.shape[0], at - 3 * first
-    for p in range(end - 1, first - 1, -1):
-        k, own = freedom_at[p], at + 3 * p
-        x, y, z = load(b, own), load(b, own + 1), load(b, own + 2)
-        if x == 0.0 and y == 0.0 and z == 0.0:
-            continue
-        row, i = k * m, freedoms[k].before
-        while i >= 0:
-            to, share = at + 3 * packed_at[i], load(matrix, row + i)
-            store(b, to, load(b, to) - share * x)
-            store(b, to + 1, load(b, to + 1) - share * y)
-            store(b, to + 2, load(b, to + 2) - share * z)
-            i = freedoms[i].before
-    for p in range(first, end):
-        k, own = freedom_at[p], at + 3 * p
-        row, i = k * m, freedoms[k].before
-        inverse = 1.0 / load(matrix, row + k)
-        x, y, z = load(b, own) * inverse, load(b, own + 1) * inverse, load(b, own + 2) * inverse
-        while i >= 0:
-            to, share = at + 3 * packed_at[i], load(matrix, row + i)
-            x -= share * load(b, to)
-            y -= share * load(b, to + 1)
-            z -= share * load(b, to + 2)
-            i = freedoms[i].before
-        store(b, own, x)
-        store(b, own + 1, y)
-        store(b, own + 2, z)
-
-
-@njit
-def solve_one(b, at, first, end, tree, js):
-    """The same for one. Returns b M⁻¹ b."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, at, total = freedoms.shape[0], at - first, 0.0
-    for p in range(end - 1, first - 1, -1):
-        k = freedom_at[p]
-        x, i = load(b, at + p), freedoms[k].before
-        if x == 0.0:
-            continue
-        total += x * x / load(matrix, k * m + k)
-        while i >= 0:
-            to = at + packed_at[i]
-            store(b, to, load(b, to) - load(matrix, k * m + i) * x)
-            i = freedoms[i].before
-    for p in range(first, end):
-        k = freedom_at[p]
-        x, i = load(b, at + p) / load(matrix, k * m + k), freedoms[k].before
-        while i >= 0:
-            x -= load(matrix, k * m + i) * load(b, at + packed_at[i])
-            i = freedoms[i].before
-        store(b, at + p, x)
-    return total
-
-
-@njit
-def answer_loops(b, at, step, first, end, reduced, js):
-    """The same with the answer of the loops, for numbers of b that are `step` apart. Returns b M⁻¹ b without it."""
-    change, after, freedom_at = reduced.change, js.after, js.freedom_at
-    clear(change)
-    for p in range(first, end):
-        value = load(b, at + step * (p - first))
-        store(change, freedom_at[p], value)
-        store(after, p - first, value)
-    total = solve_one(after, 0, first, end, reduced.tree, js)
-    clear(reduced.wanted)
-    call_solve_loops(reduced)
-    for p in range(first, end):
-        store(b, at + step * (p - first), load(change, freedom_at[p]))
-    return total
+    return solve_one(response, at, first, end, js.factor_values, js.factor_inverse, js)
 
 
 @njit
@@ -403,7 +353,7 @@ def describe_trees(number, problem, reduced, js, tables):
         own = stepping.members[members[m]]
         if own.end_speed > own.first_speed:
             at = add_block(members[m], own.first_speed, own.end_speed - own.first_speed, problem)
-            fill_mass(own.first_speed, own.end_speed, at, problem.masses, reduced.tree, js)
+            fill_mass(own.first_speed, own.end_speed, at, problem.masses, js)
     for i in range(island.first, island.end):
         coupling = add_coupling(PROBLEM_CONTACTS, i, problem)
         for side in range(2 * i, 2 * i + 2):
@@ -421,20 +371,18 @@ def describe_trees(number, problem, reduced, js, tables):
 
 
 @njit
-def fill_mass(first, end, at, masses, tree, js):
+def fill_mass(first, end, at, masses, js):
     """masses[at …] = M of packed speeds first … end, from its factors: M = Lᵀ D L."""
-    freedoms, matrix, freedom_at, packed_at = tree.freedoms, tree.matrix, js.freedom_at, js.packed_at
-    m, size = freedoms.shape[0], end - first
+    starts, columns, values, inverse = js.factor_starts, js.factor_columns, js.factor_values, js.factor_inverse
+    size = end - first
     for p in range(first, end):
-        k = freedom_at[p]
-        pivot, i = load(matrix, k * m + k), k
-        while i >= 0:
-            left, j = (pivot if i == k else pivot * load(matrix, k * m + i)), k
-            while j >= 0:
-                to = at + size * (packed_at[i] - first) + packed_at[j] - first
-                store(masses, to, load(masses, to) + left * (1.0 if j == k else load(matrix, k * m + j)))
-                j = freedoms[j].before
-            i = freedoms[i].before
+        pivot = 1.0 / load(inverse, p)
+        for e in range(starts[p] - 1, starts[p + 1]):  # the first is p itself
+            i, left = (p, pivot) if e < starts[p] else (columns[e], pivot * load(values, e))
+            for f in range(starts[p] - 1, starts[p + 1]):
+                j, right = (p, 1.0) if f < starts[p] else (columns[f], load(values, f))
+                to = at + size * (i - first) + j - first
+                store(masses, to, load(masses, to) + left * right)
 
 
 @njit

@@ -52,6 +52,7 @@ class JointContactStepper(ContactStepper):
         soft = soft_rows(own)
         bound = {int(row.force): i for i, row in enumerate(soft) if row.freedom < 0}
         bounds, members = parts.with_bounds(make_bounds(own.system, own.size, bound))
+        parts.find_freedoms(bounds)
         self._slow = parts.slowness()
         tables = make_stepping(
             own.system, own.size, ledger, settings, soft, packed=parts.packed, bounds=bounds, members=members,
@@ -59,7 +60,10 @@ class JointContactStepper(ContactStepper):
         )  # fmt: skip
         tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
         tables = tables._replace(walls=half_thickness(collision))
-        self._joint_space = parts.tables(len(soft), len(bounds))
+        self._joint_space = parts.tables(len(soft), bounds)
+        poses = bool((self._joint_space.coordinate_at < 0).any()) or len(own.system.error) or len(own.system.commands)
+        self._joint_space.alone[0] = settings.threads == 1
+        self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
         self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
@@ -263,7 +267,39 @@ class Assemblies:
                 found[i] = found[node.parent]
         return found
 
-    def tables(self, soft: int, bounds: int) -> JointSpace:
+    def find_freedoms(self, bounds: Any) -> None:
+        """Note which bounds are on freedoms of trees."""
+        system = self.own.system
+        for bound in bounds:
+            freedom, at = freedom_of(self.own, int(bound.force))
+            if freedom >= 0 and bound.soft < 0:
+                force = system.forces[bound.force]
+                bound.freedom, bound.at = freedom, at
+                bound.sign = -1.0 if force.kind == STOP and force.side < 0.0 else 1.0
+
+    def coordinate_places(self) -> np.ndarray:
+        """(coordinates that are watched,) where the state has them; −1 of those that are of no joint of a tree."""
+        system = self.own.system
+        found = np.full(len(system.coordinates), -1)
+        for number in np.flatnonzero(np.isin(system.forces.kind, ON_COORDINATE)):
+            found[system.forces.coordinate[number]] = freedom_of(self.own, int(number))[1]
+        return found
+
+    def factor_places(self, packed_at: np.ndarray) -> dict[str, np.ndarray]:
+        """Where the entries of the factor of M are, and room for them."""
+        before, columns, starts = self.own.tables.tree.freedoms.before, [], [0]
+        for k in self.freedom_at:
+            i = int(before[k])
+            while i >= 0:
+                columns.append(int(packed_at[i]))
+                i = int(before[i])
+            starts.append(len(columns))
+        return {
+            "factor_starts": np.array(starts, np.int64), "factor_columns": np.array(columns, np.int64),
+            "factor_values": np.zeros(len(columns)), "drift_values": np.zeros(len(columns)),
+        }  # fmt: skip
+
+    def tables(self, soft: int, bounds: Any) -> JointSpace:
         """The tables of a step, with no room for contacts."""
         own, layout = self.own, self.own.layout
         tree, m = own.tables.tree, len(layout.freedoms)
@@ -282,11 +318,24 @@ class Assemblies:
                 indices += [index - 6 for index in given]
         path = int(paths[1::2].max(initial=0))
         span = int((self.table.end - self.table.first).max(initial=0))
-        sizes = {"path": path, "span": span, "contacts": 0, "bounds": bounds}
+        sizes = {"path": path, "span": span, "contacts": 0, "bounds": len(bounds)}
+        alone = len(indices)  # paths of one speed each, of bounds on freedoms
+        indices += range(m)
         rows = allocate(Rows, sizes, indices=np.array(indices, np.int64), longest=np.array([path, span], np.int64))
+        for number in np.flatnonzero(bounds.freedom >= 0):
+            own_side, packed = rows.bound_sides[2 * number + 1], int(packed_at[bounds.freedom[number]])
+            assembly = self.table[self.of_node[tree.freedoms.node[bounds.freedom[number]]]]
+            own_side.path, own_side.length, own_side.first, own_side.end = (
+                alone + packed,
+                1,
+                assembly.first,
+                assembly.end,
+            )
+            rows.bound_jacobian[path * (2 * number + 1)] = bounds.sign[number]
         return allocate(
             JointSpace,
             {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed},
+            coordinate_at=self.coordinate_places(), **self.factor_places(packed_at),
             rows=rows, given=self.given_bodies(m), rides=self.rides(),
             problem=allocate(IslandProblem, room_of_problem(0, 0, 0, 0, [])), assemblies=self.table,
             assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
@@ -344,13 +393,8 @@ def soft_rows(own: JointMechanism) -> Any:
     chosen = implicit_forces(system)
     rows = make_soft(system, own.size, chosen)
     system.forces.implicit[chosen] = 1
-    carried = {joint.name for joint in layout.joints}
-    names = {name: k for k, name in enumerate(layout.freedom_names)}
     for row in rows:
-        force = own.model.scene.forces[own.model.force_names[system.forces.ledger[row.force]]]
-        if isinstance(force, Force) and force.joint is not None and force.joint.name in carried:
-            name = force.joint.name
-            row.freedom = names[name] if name in names else names[f"{name}.{force.coordinate}"]
+        row.freedom, row.at = freedom_of(own, int(row.force))
     if not len(rows):
         return rows
     z, m = np.zeros(own.size), len(layout.freedoms)
@@ -363,6 +407,19 @@ def soft_rows(own: JointMechanism) -> Any:
     rows.response = np.einsum("ij,jk,ik->i", along, inverse, along)
     rows.faint = FAINT / rows.response
     return rows
+
+
+def freedom_of(own: JointMechanism, number: int) -> tuple[int, int]:
+    """The freedom that a force acts on, and where the state has its coordinate; (−1, −1): no joint of a tree."""
+    layout, scalars = own.layout, own.layout.scalars()
+    force = own.model.scene.forces[own.model.force_names[own.system.forces.ledger[number]]]
+    if not isinstance(force, Force) or force.joint is None:
+        return -1, -1
+    name = force.joint.name
+    if name not in {joint.name for joint in layout.joints}:
+        return -1, -1
+    at, freedom = scalars[name if name in scalars else f"{name}.{force.coordinate}"]
+    return freedom, at
 
 
 def _rates(own: JointMechanism, z: np.ndarray, rows: Any) -> np.ndarray:

@@ -23,7 +23,8 @@ from .island_problem import PROBLEM_CONTACTS, add_law_coupling, rows_at
 from .joint_space import JointSpace
 from .joint_space_books import give
 from .joint_space_commands import FILL, call_rides
-from .joint_space_rows import answer_loops, block_at, is_looped, pack, solve_three
+from .joint_space_rows import block_at, pack
+from .joint_space_solves import answer_loops, is_looped, solve_three
 from .joints import book_reaction
 from .rows import contact_velocity, push_contact, residual_of_bounds, sweep_bounds_of_rows, warm_start_rows
 from .surface_laws import (
@@ -187,7 +188,7 @@ def respond_to_turning(i, side, surfaces, reduced, js):
         for c in range(3):
             answer_loops(push, at + c, 3, first, end, reduced, js)
     else:
-        solve_three(push, at, first, end, reduced.tree, js)
+        solve_three(push, at, first, end, js)
 
 
 @njit
@@ -221,10 +222,10 @@ def fill_turning_response(i, surfaces, js):
 
 
 @njit
-def warm_start_joint_laws(island, tables, surfaces, js):
+def warm_start_joint_laws(island, tables, surfaces, reduced, js):
     """Apply the impulses and torques that there are, projected on their cones."""
     contacts, motion = tables.collision.contacts, tables.stepping.motion
-    warm_start_rows(island, js.rows, tables)
+    warm_start_rows(island, reduced, js, tables)
     for i in range(island.first, island.end):
         law = surfaces.laws[i]
         project_start(contacts[i], law)
@@ -233,7 +234,7 @@ def warm_start_joint_laws(island, tables, surfaces, js):
 
 
 @njit
-def sweep_joint_laws(island, tables, surfaces, js):
+def sweep_joint_laws(island, tables, surfaces, reduced, js):
     """One sweep over impulses, torques and bounds; returns the largest change of a velocity that it made (m/s, rad/s)."""
     contacts, laws, rows = tables.collision.contacts, surfaces.laws, js.rows
     motion, responses, largest = tables.stepping.motion, tables.stepping.rows, 0.0
@@ -254,11 +255,11 @@ def sweep_joint_laws(island, tables, surfaces, js):
             if number > 0 and change <= ENOUGH * first:
                 break
         largest = max(largest, first)
-    return max(largest, sweep_bounds_of_rows(island, rows, tables))
+    return max(largest, sweep_bounds_of_rows(island, reduced, js, tables))
 
 
 @njit
-def residual_of_joint_laws(island, tables, surfaces, js):
+def residual_of_joint_laws(island, tables, surfaces, reduced, js):
     """The largest residual of an island, m/s or rad/s."""
     contacts, laws, rows, worst = tables.collision.contacts, surfaces.laws, js.rows, 0.0
     motion = tables.stepping.motion
@@ -268,7 +269,7 @@ def residual_of_joint_laws(island, tables, surfaces, js):
             omega = turning_velocity(i, motion, surfaces.jacobian, rows) if laws[i].turns != 0 else ZERO
             u = contact_velocity(i, motion, rows)
             worst = max(worst, residual_of_law(contacts[i], laws[i], u, omega, response))
-    return max(worst, residual_of_bounds(island, rows, tables))
+    return max(worst, residual_of_bounds(island, reduced, js, tables))
 
 
 # Books ------------------------------------------------------------------------------------------------------------------
@@ -412,20 +413,20 @@ def joint_surfaces_task(task, h, y, out, tables, surfaces, reduced, js):
     elif task == DESCRIBE_SURFACES:
         return OK if describe_joint_laws(tables, surfaces, reduced, js) else 1
     else:
-        island_task(task, int(h), out, tables, surfaces, js)
+        island_task(task, int(h), out, tables, surfaces, reduced, js)
     return OK
 
 
 @njit
-def island_task(task, number, out, tables, surfaces, js):
+def island_task(task, number, out, tables, surfaces, reduced, js):
     """Do a task of one island, which threads may share; its value is out[number]."""
     island = tables.collision.islands[number]
     if task == WARM_START_SURFACES:
-        warm_start_joint_laws(island, tables, surfaces, js)
+        warm_start_joint_laws(island, tables, surfaces, reduced, js)
     elif task == SWEEP_SURFACES:
-        out[number] = sweep_joint_laws(island, tables, surfaces, js)
+        out[number] = sweep_joint_laws(island, tables, surfaces, reduced, js)
     elif task == RESIDUAL_OF_SURFACES:
-        out[number] = residual_of_joint_laws(island, tables, surfaces, js)
+        out[number] = residual_of_joint_laws(island, tables, surfaces, reduced, js)
 
 
 def joint_surfaces_entry(data, task, h, y, n, out, m):

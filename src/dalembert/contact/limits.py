@@ -102,6 +102,18 @@ def compute_responses(tables):
 @njit
 def update_bound(bound, h, y, system):
     """The row of a bound, and its gap or the limits of its impulse, at the kinematics table."""
+    fill_row(bound, system)
+    force = system.forces[bound.force]
+    if force.kind == STOP:
+        coordinate = system.coordinates[force.coordinate]
+        bound.gap = force.side * (coordinate_value(y, coordinate, system.kinematics, system.curves) - force.rest)
+        return
+    set_limits(bound, force, h)
+
+
+@njit
+def fill_row(bound, system):
+    """The row of a bound at the kinematics table."""
     force = system.forces[bound.force]
     coordinate = system.coordinates[force.coordinate]
     linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, system.kinematics)
@@ -110,9 +122,11 @@ def update_bound(bound, h, y, system):
     store3(bound.angular_a, scale(side, angular_a))
     store3(bound.linear_b, scale(side, linear_b))
     store3(bound.angular_b, scale(side, angular_b))
-    if force.kind == STOP:
-        bound.gap = force.side * (coordinate_value(y, coordinate, system.kinematics, system.curves) - force.rest)
-        return
+
+
+@njit
+def set_limits(bound, force, h):
+    """The limits of the impulse of dry friction or of an ideal motor over h (s), and what the rate is to be."""
     most = h * force.limit if h > 0.0 else 0.0  # the limit may be infinite
     bound.least, bound.most = -most, most
     if bound.soft < 0:
@@ -372,10 +386,13 @@ def set_laws(h, soft, forces):
         response = soft[first].response
         a, b = h * h * k * response, h * d * response
         more = max(0.0, 2.0 * (math.sqrt(a) - 2.0) - b)
-        inertia, damping = fit_decay(a, b + more)
+        own = soft[first]
+        if own.of_h != h or own.of_k != k or own.of_d != d:
+            own.of_h, own.of_k, own.of_d = h, k, d
+            own.inertia, own.damping = fit_decay(a, b + more)
         for i in range(first, end):
             force = forces[soft[i].force]
-            set_law(h, soft[i], force, k, b, more, inertia, damping)
+            set_law(h, soft[i], force, k, b, more, own.inertia, own.damping)
         first = end
 
 
@@ -639,7 +656,7 @@ def make_soft(system: System, size: int, chosen: np.ndarray) -> Any:
     rows.a, rows.b = coordinates.a[rows.coordinate], coordinates.b[rows.coordinate]
     rows.first = np.searchsorted(rows.coordinate, rows.coordinate, side="left")
     rows.end = np.searchsorted(rows.coordinate, rows.coordinate, side="right")
-    rows.joint = rows.row = rows.part = rows.freedom = -1
+    rows.joint = rows.row = rows.part = rows.freedom = rows.at = -1
     return rows
 
 

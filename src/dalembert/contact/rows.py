@@ -17,15 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import njit
+from ..core.jit import inlined, njit
 from ..core.math3 import load3, store3
 from ..core.simd import load, store
 from ..core.tables import column
 from .cone import coulomb_velocity, natural_map, project_coulomb
 from .gauss_seidel import improve, is_zero
-from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop
+from .joint_space_solves import answer_loops, is_looped, solve_one
+from .limits import ENOUGH, LOCKED, PASSES, STOP_ROUNDING, impulse_change, is_stop
 from .position_correction import overlap_of
-from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW
+from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
 # Tables -----------------------------------------------------------------------------------------------------------------
 
@@ -101,15 +102,57 @@ def push_bound(i, change, w, rows):
             store(w, k, load(w, k) + change * load(response, at + k - own.first))
 
 
+# Bounds of trees ----------------------------------------------------------------------------------------------------------
+#
+# The rate of a joint of a tree is a speed, and its row of J is ±1 there. Most stops are far from acting, and a
+# comparison with that speed tells so; the response of a stop is found in the step in which it first acts, if it does.
+
+
+@njit
+def respond_to_freedom(i, bound, reduced, js):
+    """M⁻¹ Jᵀ and the response of a bound on a freedom of a tree."""
+    rows = js.rows
+    own, response = rows.bound_sides[2 * i + 1], rows.bound_response
+    at = rows.longest[1] * (2 * i + 1)
+    for k in range(at, at + own.end - own.first):
+        store(response, k, 0.0)
+    store(response, at + js.packed_at[bound.freedom] - own.first, bound.sign)
+    if is_looped(own.first, reduced, js):
+        alone = answer_loops(response, at, 1, own.first, own.end, reduced, js)
+        found = bound.sign * load(response, at + js.packed_at[bound.freedom] - own.first)
+        bound.response = found if found > LOCKED * alone else OFF
+    else:
+        bound.response = solve_one(response, at, own.first, own.end, js.factor_values, js.factor_inverse, js)
+
+
+@inlined
+def rate_of(i, bound, w, js):
+    """ṡ of a bound at the packed speeds w."""
+    if bound.freedom >= 0:
+        return bound.sign * load(w, js.packed_at[bound.freedom])
+    return bound_rate(i, w, js.rows)
+
+
+@inlined
+def acts(i, bound, now, reduced, js):
+    """Whether a bound may have an impulse at the rate `now`; finds the response of one that waits, if it does."""
+    if bound.response != WAITING:
+        return bound.response != OFF
+    if bound.impulse == 0.0 and now + bound.bias >= 0.0:
+        return False
+    respond_to_freedom(i, bound, reduced, js)
+    return bound.response != OFF
+
+
 # Gauss–Seidel over an island ---------------------------------------------------------------------------------------------
 #
 # As `gauss_seidel` and `limits` explain, with w in `stepping.motion`. The bounds of an island are those of its members.
 
 
 @njit
-def warm_start_rows(island, rows, tables):
+def warm_start_rows(island, reduced, js, tables):
     """Apply the impulses that there are; those of contacts, in axes that have turned, are projected on the cone."""
-    contacts, stepping = tables.collision.contacts, tables.stepping
+    contacts, stepping, rows = tables.collision.contacts, tables.stepping, js.rows
     bounds, motion = stepping.bounds, stepping.motion
     for i in range(island.first, island.end):
         p = project_coulomb(load3(contacts[i].impulse), contacts[i].friction)
@@ -119,14 +162,14 @@ def warm_start_rows(island, rows, tables):
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            if bounds[i].impulse != 0.0:
+            if bounds[i].impulse != 0.0 and acts(i, bounds[i], 0.0, reduced, js):
                 push_bound(i, bounds[i].impulse, motion, rows)
 
 
 @njit
-def sweep_rows(island, rows, tables):
+def sweep_rows(island, reduced, js, tables):
     """One sweep over contacts and bounds; returns the largest change of a velocity by its own impulse (m/s or rad/s)."""
-    contacts, stepping = tables.collision.contacts, tables.stepping
+    contacts, stepping, rows = tables.collision.contacts, tables.stepping, js.rows
     motion, responses = stepping.motion, stepping.rows
     largest = 0.0
     for i in range(island.first, island.end):
@@ -136,11 +179,11 @@ def sweep_rows(island, rows, tables):
             k = ROW * i + RESPONSE
             largest = max(largest, abs(d[0]) * load(responses, k), abs(d[1]) * load(responses, k + 3))
             largest = max(largest, abs(d[2]) * load(responses, k + 5))
-    return max(largest, sweep_bounds_of_rows(island, rows, tables))
+    return max(largest, sweep_bounds_of_rows(island, reduced, js, tables))
 
 
 @njit
-def sweep_bounds_of_rows(island, rows, tables):
+def sweep_bounds_of_rows(island, reduced, js, tables):
     """One sweep over the bounds of an island; returns the same."""
     stepping = tables.stepping
     motion, bounds, largest = stepping.motion, stepping.bounds, 0.0
@@ -148,20 +191,21 @@ def sweep_bounds_of_rows(island, rows, tables):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
             bound = bounds[i]
-            if bound.response == OFF:
+            now = rate_of(i, bound, motion, js)
+            if not acts(i, bound, now, reduced, js):
                 continue
-            change = impulse_change(bound, bound_rate(i, motion, rows))
+            change = impulse_change(bound, now)
             if change != 0.0:
                 bound.impulse += change
-                push_bound(i, change, motion, rows)
+                push_bound(i, change, motion, js.rows)
                 largest = max(largest, abs(change) * bound.response)
     return largest
 
 
 @njit
-def residual_of_rows(island, rows, tables):
+def residual_of_rows(island, reduced, js, tables):
     """The largest residual of Coulomb's law and of the bounds (m/s or rad/s); see `cone`."""
-    contacts, stepping = tables.collision.contacts, tables.stepping
+    contacts, stepping, rows = tables.collision.contacts, tables.stepping, js.rows
     motion, responses = stepping.motion, stepping.rows
     worst = 0.0
     for i in range(island.first, island.end):
@@ -169,20 +213,20 @@ def residual_of_rows(island, rows, tables):
         if k != OFF:
             u_hat = coulomb_velocity(contact, contact_velocity(i, motion, rows))
             worst = max(worst, natural_map(load3(contact.impulse), u_hat, contact.friction, k))
-    return max(worst, residual_of_bounds(island, rows, tables))
+    return max(worst, residual_of_bounds(island, reduced, js, tables))
 
 
 @njit
-def residual_of_bounds(island, rows, tables):
+def residual_of_bounds(island, reduced, js, tables):
     """The largest residual of the bounds of an island."""
     stepping = tables.stepping
     motion, bounds, worst = stepping.motion, stepping.bounds, 0.0
     for m in range(island.first_member, island.end_member):
         own = stepping.members[tables.collision.members[m]]
         for i in range(own.first_bound, own.end_bound):
-            if bounds[i].response != OFF:
-                change = impulse_change(bounds[i], bound_rate(i, motion, rows))
-                worst = max(worst, bounds[i].response * abs(change))
+            now = rate_of(i, bounds[i], motion, js)
+            if acts(i, bounds[i], now, reduced, js):
+                worst = max(worst, bounds[i].response * abs(impulse_change(bounds[i], now)))
     return worst
 
 
@@ -216,10 +260,10 @@ def contact_work_of_rows(i, p, motion, before, rows):
 
 
 @njit
-def correct_stops_of_rows(island, rows, tables):
+def correct_stops_of_rows(island, reduced, js, tables):
     """Add to `shift` what removes the overlap of the stops of an island, with its contacts in their places: Gauss–Seidel over
     both. Returns whether there is some."""
-    contacts, stepping, system = tables.collision.contacts, tables.stepping, tables.system
+    contacts, stepping, system, rows = tables.collision.contacts, tables.stepping, tables.system, js.rows
     bounds, shift, corrections = stepping.bounds, stepping.shift, stepping.corrections
     deepest = 0.0
     for m in range(island.first_member, island.end_member):
@@ -227,7 +271,7 @@ def correct_stops_of_rows(island, rows, tables):
         for i in range(own.first_bound, own.end_bound):
             bounds[i].correction = 0.0
             if is_stop(bounds[i], system):
-                deepest = max(deepest, -bounds[i].gap - bound_rate(i, shift, rows))
+                deepest = max(deepest, -bounds[i].gap - rate_of(i, bounds[i], shift, js))
     if deepest <= STOP_ROUNDING:
         return False
     if overlap_of(island.first, island.end, contacts) <= stepping.options[0].slop:
@@ -240,8 +284,14 @@ def correct_stops_of_rows(island, rows, tables):
             for i in range(own.first_bound, own.end_bound):
                 bound = bounds[i]
                 if is_stop(bound, system):
-                    gap = bound.gap + bound_rate(i, shift, rows)
+                    gap = bound.gap + rate_of(i, bound, shift, js)
                     left = max(left, -gap)
+                    if bound.response == WAITING:
+                        if gap >= 0.0:
+                            continue
+                        respond_to_freedom(i, bound, reduced, js)
+                        if bound.response == OFF:
+                            continue
                     change = max(0.0, bound.correction - gap / bound.response) - bound.correction
                     if change != 0.0:
                         bound.correction += change

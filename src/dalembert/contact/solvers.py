@@ -103,7 +103,10 @@ def make_stepping(
     options.tolerance, options.ledger = settings.tolerance, ledger
     options.separates = SOLVERS[settings.solver].separates
     options.slop, options.finishes = settings.slop, settings.finishes
-    options.predict = int(((system.forces.kind != FIELD) & (system.forces.implicit == 0)).any())
+    steady = (system.forces.kind == FIELD) | (system.forces.implicit != 0)
+    if joint_space:  # where what falls is seen ahead without it: see `joint_space.show_falling`
+        steady |= system.forces.kind == STOP
+    options.predict = int((~steady).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
     packed = joint_space.pop("packed", MOTION * (bodies + 1))
     sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0, "packed": packed}
@@ -166,5 +169,6 @@ def make_bounds(system: System, size: int, soft: dict[int, int] | None = None) -
         bound.force, bound.a, bound.b = number, coordinate.a, coordinate.b
         bound.entry = size - len(system.power) + force.ledger
         bound.least, bound.most = (0.0, np.inf) if force.kind == STOP else (-np.inf, np.inf)
+        bound.freedom = bound.at = -1
         bound.state, bound.soft = AT_LEAST if force.kind == STOP else HELD, taken.get(int(number), -1)
     return bounds

@@ -58,29 +58,35 @@ STRUCK = np.dtype(
 # impulses and at the start of the step, the distance to the stop, the response to a unit impulse (OFF: none) and the
 # compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop, that of a
 # displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the row of that table
-# that acts as this bound; −1 if none does.
+# that acts as this bound; −1 if none does. `freedom` is that of a joint of a tree, whose row of J is `sign` there and nothing
+# else, and `at` is where the state has its coordinate; −1 of others.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
      ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
-     ("first_impulse", "f8"), ("impact", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8")],
+     ("first_impulse", "f8"), ("impact", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8"), ("freedom", "i8"),
+     ("at", "i8"), ("sign", "f8")],
     align=True,
 )  # fmt: skip
 # A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
 # entry in the state's ledger, its coordinate and bodies, the row of J, where the forces on the same coordinate begin and
 # end in this table; in coordinates of bodies its node among the joints, its row and its part; in joint coordinates its
-# freedom. `response` of the coordinate to a unit impulse at the initial pose, and `faint`, an inertia that is negligible.
-# Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share of its damping that is numerical. The
-# coordinate, its rate at the start of the step, its change of rate in half a drift, the impulse, and the active limit.
+# freedom, and `at`, where the state has its coordinate. `response` of the coordinate to a unit impulse at the initial pose,
+# and `faint`, an inertia that is negligible. Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share
+# of its damping that is numerical. The coordinate, its rate at the start of the step, its change of rate in half a drift, the
+# impulse, and the active limit. Of the first row of a coordinate: the step, stiffness and damping for which `inertia` and
+# `damping` were fitted last.
 SOFT = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
      ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
      ("row", "i8"), ("part", "i8"), ("freedom", "i8"), ("response", "f8"), ("faint", "f8"), ("push", "f8"),
      ("resist", "f8"), ("keep", "f8"), ("lost", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"),
-     ("impulse", "f8"), ("state", "i8")],
+     ("impulse", "f8"), ("state", "i8"), ("at", "i8"), ("of_h", "f8"), ("of_k", "f8"), ("of_d", "f8"), ("inertia", "f8"),
+     ("damping", "f8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
+WAITING = -1.0  # instead of the response of a stop that does not act: it is found when it first does
 HELD, AT_LEAST, AT_MOST = range(3)
 
 # Addresses of the C functions that a step calls: the mechanism, the same without rows of soft constraints (`plain`), and

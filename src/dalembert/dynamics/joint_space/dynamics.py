@@ -10,9 +10,9 @@ from ...core.jit import inlined, njit
 from ...core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, scale, store3, sub, symvec
 from ...core.simd import clear, load, store
 from ...linalg.block_ldl import add_at
-from ...model.tree import COMMANDED, FREE
+from ...model.tree import COMMANDED, FREE, WELD
 from ..kinematics import load6, load9
-from .kinematics import ZERO, bias_acceleration, set_velocity, store6, store9
+from .kinematics import ZERO, bias_acceleration, set_velocity, store6, store9, weld_velocity
 
 LIMP = 1e-14  # of the inertia of the link alone: a freedom whose D is smaller has no inertia but rounding
 
@@ -211,10 +211,20 @@ def inverse_dynamics(rates, efforts, tree):
 @njit
 def fill_matrix(tree):
     """`matrix` = M, row by row, both halves."""
+    matrix, m = tree.matrix, tree.freedoms.shape[0]
+    clear(matrix)
+    fill_lower(tree)
+    for k in range(m):
+        for j in range(k):
+            store(matrix, j * m + k, load(matrix, k * m + j))
+
+
+@njit
+def fill_lower(tree):
+    """The entries of M that `factorize` reads: those of each freedom with itself and with what is on its path to the root."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     freedoms, matrix = tree.freedoms, tree.matrix
     m = freedoms.shape[0]
-    clear(matrix)
     for i in range(nodes.shape[0]):
         own = motion[i]
         own.mass_block[0] = nodes[i].mass
@@ -235,7 +245,7 @@ def fill_matrix(tree):
 
 @njit
 def fill_row(i, k, m, f, g, tree):
-    """Row and column k of M: products of force f and torque g of freedom k on link i with the columns from i to the root."""
+    """Row k of M: products of force f and torque g of freedom k on link i with the columns from i to the root."""
     nodes, motion, columns, matrix = tree.nodes, tree.motion, tree.columns, tree.matrix
     at = i
     while at >= 0:
@@ -244,7 +254,6 @@ def fill_row(i, k, m, f, g, tree):
             if j <= k:
                 value = dot(load3(columns[j].linear), f) + dot(load3(columns[j].angular), g)
                 store(matrix, k * m + j, value)
-                store(matrix, j * m + k, value)
         g = add(g, cross(load3(motion[at].r), f))
         at = node.parent
 
@@ -342,23 +351,55 @@ def generalized_forces(efforts, tree):
 @njit
 def link_velocities(w, tree):
     """Velocities and biases of all links from the speeds w; poses and columns are known."""
+    nodes, motion = tree.nodes, tree.motion
+    for i in range(nodes.shape[0]):
+        link_velocity(nodes[i], motion[i], w, tree)
+
+
+@inlined
+def link_velocity(node, own, w, tree):
+    """The same of one link, after its parent."""
+    motion, columns = tree.motion, tree.columns
+    if node.kind == COMMANDED:
+        return
+    if node.kind == WELD and node.parent >= 0:
+        weld_velocity(own, load3(motion[node.parent].v), load3(motion[node.parent].omega))
+        return
+    relative, spin = ZERO, ZERO
+    for k in range(node.first, node.last):
+        relative = add_scaled(relative, load(w, k), load3(columns[k].linear))
+        spin = add_scaled(spin, load(w, k), load3(columns[k].angular))
+    if node.kind == FREE:
+        store3(own.v, relative)
+        store3(own.omega, spin)
+    elif node.parent < 0:
+        set_velocity(own, ZERO, ZERO, relative, spin)
+    else:
+        parent = motion[node.parent]
+        set_velocity(own, load3(parent.v), load3(parent.omega), relative, spin)
+
+
+@njit
+def bias_efforts(w, efforts, tree):
+    """Velocities and biases of all links from the speeds w, and the efforts along the freedoms that keep these speeds as
+    they are: inverse dynamics without rates and without forces."""
     nodes, motion, columns = tree.nodes, tree.motion, tree.columns
     for i in range(nodes.shape[0]):
         node, own = nodes[i], motion[i]
-        if node.kind == COMMANDED:
-            continue
-        relative, spin = ZERO, ZERO
+        link_velocity(node, own, w, tree)
+        a, alpha = bias_acceleration(node, own, motion)
+        inertia, omega = load6(own.inertia), load3(own.omega)
+        store3(own.acceleration, a)
+        store3(own.turning, alpha)
+        store3(own.bearing, scale(node.mass, a))
+        store3(own.bearing_torque, add(symvec(inertia, alpha), cross(omega, symvec(inertia, omega))))
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node, own = nodes[i], motion[i]
+        f, torque = load3(own.bearing), load3(own.bearing_torque)
         for k in range(node.first, node.last):
-            relative = add_scaled(relative, load(w, k), load3(columns[k].linear))
-            spin = add_scaled(spin, load(w, k), load3(columns[k].angular))
-        if node.kind == FREE:
-            store3(own.v, relative)
-            store3(own.omega, spin)
-        elif node.parent < 0:
-            set_velocity(own, ZERO, ZERO, relative, spin)
-        else:
-            parent = motion[node.parent]
-            set_velocity(own, load3(parent.v), load3(parent.omega), relative, spin)
+            store(efforts, k, dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), torque))
+        if node.parent >= 0:
+            add_wrench(f, torque, load3(own.r), motion[node.parent])
 
 
 @njit

@@ -28,7 +28,7 @@ from ...core.math3 import (
 )
 from ...core.simd import load, store
 from ...linalg.block_matrix import load_3, store_3
-from ...model.tree import BALL, COMMANDED, FREE, HINGE, SLIDER
+from ...model.tree import BALL, COMMANDED, FREE, HINGE, SLIDER, WELD
 from ..kinematics import load6, load9
 
 ZERO = (0.0, 0.0, 0.0)
@@ -91,6 +91,9 @@ def update_link(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     """Write link i, on a hinge, slider, ball or weld, from the pose and the velocities of its parent."""
     node, own, columns = tree.nodes[i], tree.motion[i], tree.columns
     first = node.first
+    if node.kind == WELD:
+        update_welded(node, own, x_p, rotation_p, v_p, omega_p)
+        return
     turn = load9(node.turned)
     point = matvec(rotation_p, load3(node.anchor_parent))
     linear, angular, relative, spin = ZERO, ZERO, ZERO, ZERO
@@ -132,6 +135,30 @@ def update_link(i, x_p, rotation_p, v_p, omega_p, u, w, tree):
     store3(own.arm, arm)
     set_velocity(own, v_p, omega_p, add(relative, cross(arm, spin)), spin)
     store6(own.inertia, congruence(rotation, load6(node.inertia)))
+
+
+@inlined
+def update_welded(node, own, x_p, rotation_p, v_p, omega_p):
+    """Write a link that is welded to its parent."""
+    rotation = matmul(rotation_p, load9(node.turned))
+    arm = matvec(rotation, load3(node.anchor))
+    r = sub(matvec(rotation_p, load3(node.anchor_parent)), arm)
+    store3(own.x, add(x_p, r))
+    store9(own.rotation, rotation)
+    store3(own.r, r)
+    store3(own.arm, arm)
+    weld_velocity(own, v_p, omega_p)
+    store6(own.inertia, congruence(rotation, load6(node.inertia)))
+
+
+@inlined
+def weld_velocity(own, v_p, omega_p):
+    """Write velocities and biases of a link that is welded to its parent, with r known."""
+    along = cross(omega_p, load3(own.r))
+    store3(own.v, add(v_p, along))
+    store3(own.omega, omega_p)
+    store3(own.bias, cross(omega_p, along))
+    store3(own.bias_turn, ZERO)
 
 
 # r̈ = ω_p × (ω_p × r) + 2 ω_p × ṙ_rel + r̈_rel, with the velocity ṙ_rel that the joint adds, seen from the parent.

@@ -58,10 +58,17 @@ def place_commanded(t, reduced):
 def forward_kinematics(z, reduced):
     """The links at the state z: the tree's `motion`, the mechanism's state y, and the rows of its bodies in the kinematics
     table."""
+    options = reduced.options[0]
+    update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], reduced.tree)
+    show_bodies(z, reduced)
+
+
+@njit
+def show_bodies(z, reduced):
+    """The mechanism's state y, and the rows of its bodies in the kinematics table, where the links are."""
     options, tree, y = reduced.options[0], reduced.tree, reduced.y
     nodes, motion = tree.nodes, tree.motion
     rigid, kinematics = reduced.system.settings[0].rigid, reduced.system.kinematics
-    update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     for i in range(nodes.shape[0]):
         row = nodes[i].row
         if row < 0:
