@@ -21,7 +21,7 @@ BOUNDS = {
     "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (124, 225),
     "collide.curved.distance_entry": (95, 220), "dynamics.mechanism.special_entry": (95, 200),
     "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (115, 183),
-    "collide.narrow_phase.general_entry": (92, 165), "collide.narrow_phase.hull_entry": (87, 180),
+    "collide.narrow_phase.general_entry": (93, 165), "collide.narrow_phase.hull_entry": (87, 180),
     "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (92, 175),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
     "integrate.driver.integration_entry": (75, 175),

@@ -268,6 +268,21 @@ STEP_ENTRY = CFunction(step_entry, C_SIGNATURE)
 
 
 @njit
+def look_from_start(t, y, dydt, tables):
+    """Find the pairs of a step that is made again, where it begins. Returns a status."""
+    if in_joint_space(tables):
+        status = call_coordinates(PLACE_ON_WAY, 0.0, y, tables.stepping.answer, tables)
+    else:
+        callbacks = tables.callbacks[0]
+        status = call_pointer(callbacks.plain, callbacks.plain_data, KINEMATICS, t, y, dydt)
+    if status != OK:
+        return status
+    h, bodies = tables.stepping.options[0].dt, tables.system.settings[0].rigid
+    set_travel(h, bodies, tables.system.kinematics, tables.collision)
+    return detect(tables.stepping.state_of_bodies if in_joint_space(tables) else y, tables)
+
+
+@njit
 def step(t, y, dydt, tables):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is the
     state at which the step failed. dydt is scratch."""
@@ -282,7 +297,10 @@ def step(t, y, dydt, tables):
     report.struck, report.unnoted, report.way_residual, report.way_aim = 0, 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
-    status = move_to_middle(t, h, y, dydt, tables)
+    status = look_from_start(t, y, dydt, tables) if report.again != 0 and was_fast else OK
+    report.again = 0
+    if status == OK:
+        status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
@@ -296,7 +314,7 @@ def step(t, y, dydt, tables):
         swap(y, stepping.saved)
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
-        report.impacts, report.held, report.struck = impacts, held, 0
+        report.impacts, report.held, report.struck, report.again = impacts, held, 0, 1
         if was_fast:
             copy(y, stepping.origin)
         restore_kinematics(t, y, dydt, tables)
