@@ -140,6 +140,7 @@ from .tables import (
 )
 
 LOOKS = 4  # entry of `saved_counts`: how often the step has looked for contacts
+STALE = -1  # there: the step failed after several looks, and the pairs are not those of its start
 MOST_LOOKS = 16  # of collision detection in a step
 MOST_IMPACTS = 64  # of fast bodies in half a step
 SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
@@ -202,6 +203,23 @@ def restore_memory(counts, stepping):
     counts[SWEEP_AXIS], counts[STRIP_AXIS] = saved[2], saved[3]
     if saved[LOOKS] <= 1:
         counts[FIRST_PAIR], counts[PAIRS] = saved[0], saved[1]
+    else:
+        saved[LOOKS] = STALE
+
+
+@njit
+def look_from_start(t, y, dydt, tables):
+    """Find the pairs of a step that is made again, where it begins. Returns a status."""
+    if in_joint_space(tables):
+        status = call_coordinates(PLACE_ON_WAY, 0.0, y, tables.stepping.answer, tables)
+    else:
+        callbacks = tables.callbacks[0]
+        status = call_pointer(callbacks.plain, callbacks.plain_data, KINEMATICS, t, y, dydt)
+    if status != OK:
+        return status
+    h, bodies = tables.stepping.options[0].dt, tables.system.settings[0].rigid
+    set_travel(h, bodies, tables.system.kinematics, tables.collision)
+    return detect(tables.stepping.state_of_bodies if in_joint_space(tables) else y, tables)
 
 
 @njit
@@ -241,12 +259,15 @@ def step(t, y, dydt, tables):
     timer = stepping.timer
     begin_timing(timer, 1.0)
     copy(stepping.saved, y)
+    stale = stepping.saved_counts[LOOKS] == STALE
     save_memory(tables.collision.counts, stepping)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
     report.struck, report.unnoted, report.way_residual, report.way_aim = 0, 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
-    status = move_to_middle(t, h, y, dydt, tables)
+    status = look_from_start(t, y, dydt, tables) if stale and was_fast else OK
+    if status == OK:
+        status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
