@@ -148,6 +148,10 @@ def test_contact_forces_of_each_step_explain_the_momenta_after_it(seed):
     assert some > 5
 
 
+def test_a_step_that_is_made_again_looks_for_the_pairs_of_its_start():
+    assert not passed_through(9055)[0]
+
+
 @pytest.mark.parametrize("seed", [4879, 4891, 8323])
 def test_a_hull_whose_frame_is_not_in_its_middle_meets_a_mesh_with_all_of_it(seed):
     assert not passed_through(seed)[0]

@@ -24,7 +24,9 @@ BOUNDS = {
     "collide.narrow_phase.general_entry": (93, 165), "collide.narrow_phase.hull_entry": (87, 180),
     "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (92, 175),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
-    "integrate.driver.integration_entry": (75, 175),
+    "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (89, 157),
+    "contact.mechanism_impacts.impacts_entry": (94, 160),
+    "contact.joint_space_continuous.joint_space_continuous_entry": (110, 200),
 }  # fmt: skip
 OTHERS = (72, 130)
 
