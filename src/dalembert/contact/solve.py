@@ -149,7 +149,7 @@ def finish(number, tables):
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
-MANY_SWEEPS = 300  # most sweeps over a large island that moves, or that no factorization follows
+MANY_SWEEPS = 1000  # most sweeps over a large island that moves, or that no factorization follows
 
 
 @njit
