@@ -185,13 +185,15 @@ def worst_residual(begin, end, contacts, motion, rows):
 
 
 @njit
-def sweep_positions(begin, end, contacts, shift, rows, corrections, slop):
+def sweep_positions(begin, end, contacts, shift, rows, corrections, reach, slop):
     """One sweep for displacements in `shift`, until nothing overlaps by more than `slop` (m): c ← max(0, c − (g + slop +
-    δ)/K_nn) with c in `corrections` (kg m). Contacts that are apart take part, as displacements may close them: turned about
-    a corner, a body moves farther than it overlaps. Returns the deepest left (m)."""
+    δ)/K_nn) with c in `corrections` (kg m). Contacts farther apart than `reach` (m) are left out. Returns the deepest left
+    (m)."""
     deepest = 0.0
     for i in range(begin, end):
         contact = contacts[i]
+        if contact.separation > reach:
+            continue
         n, _, _ = axes_of(contact)
         gap = (
             contact.separation

@@ -141,8 +141,8 @@ def run_contact_job(kind, begin, end, tables):
     if kind == RESIDUAL:
         return worst_residual(begin, end, contacts, motion, rows)
     if kind == SWEEP_POSITIONS:
-        slop = stepping.options[0].slop
-        return sweep_positions(begin, end, contacts, stepping.shift, rows, stepping.corrections, slop)
+        reach, slop = stepping.report[0].overlap, stepping.options[0].slop
+        return sweep_positions(begin, end, contacts, stepping.shift, rows, stepping.corrections, reach, slop)
     prepare_contacts(begin, end, contacts, motion, rows)
     return 0.0
 

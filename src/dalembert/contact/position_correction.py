@@ -117,7 +117,7 @@ def overlap_of(begin, end, contacts):
 @njit
 def correct_island(number, tables):
     """Displace an island by Gauss–Seidel, until nothing overlaps by more than the slop; writes `overlap` of its row, zero
-    where that was reached. A large one has momentum (`parallel.carry_on`). Reads `aim` of its row."""
+    where that was reached. A large one has momentum (`parallel.carry_on`); of its row `aim` is read."""
     island, corrections = tables.collision.islands[number], tables.stepping.corrections
     deepest, options = overlap_of(island.first, island.end, tables.collision.contacts), tables.stepping.options[0]
     island.overlap = 0.0

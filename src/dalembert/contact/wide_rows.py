@@ -61,7 +61,7 @@ POINT = 64
 ARM_A, ARM_B, BIAS, IMPULSE = 0, 12, 24, 28
 INVERSE, RESPONSE_T, RESPONSE_S, STEP, GAP, CORRECTION = range(40, 64, 4)
 SIZE = HEAD + POINT  # numbers a contact takes at most
-NO_POINT = 1e300  # m: the separation where a lane has no point, which no displacement closes
+NO_POINT = 1e300  # m: the separation where a lane has no point, beyond all that overlaps
 BEFORE_POINT = 12  # numbers a point has in `wide_before`: its impulse, or first its multiplier
 
 
@@ -439,7 +439,7 @@ def sweep_groups(begin, end, collision, stepping):
 def sweep_group_positions(g, deepest, collision, stepping):
     """`gauss_seidel.sweep_positions` for a group; returns the larger of `deepest` and what overlaps (m), by lane."""
     shift, wide, bodies = stepping.shift, stepping.wide, stepping.wide_bodies
-    slop = spread(stepping.options[0].slop)
+    reach, slop = spread(stepping.report[0].overlap), spread(stepping.options[0].slop)
     head, to_a = group_at(g, collision), LANE_COUNTS * g
     n = three4(wide, head + NORMAL)
     v_a, omega_a, m_a, i_a = gather_bodies(shift, bodies, to_a)
@@ -448,11 +448,12 @@ def sweep_group_positions(g, deepest, collision, stepping):
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
         arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
-        old = load4(wide, at + CORRECTION)
+        separation, old = load4(wide, at + GAP), load4(wide, at + CORRECTION)
         u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
-        gap = plus4(plus4(load4(wide, at + GAP), slop), dot4(n, u))
-        deepest = larger4(minus4(zero, gap), deepest)
+        gap = plus4(plus4(separation, slop), dot4(n, u))
+        deepest = larger4(select4(separation, reach, zero, minus4(zero, gap)), deepest)
         new = larger4(minus4(old, times4(gap, load4(wide, at + INVERSE))), zero)
+        new = select4(separation, reach, old, new)
         store4(wide, at + CORRECTION, new)
         p = scaled4(minus4(new, old), n)
         v_b, v_a = plus_vector4(v_b, scaled4(m_b, p)), minus_vector4(v_a, scaled4(m_a, p))
