@@ -30,6 +30,16 @@ def largest(run):
     return islands[np.argmax(islands["end"] - islands["first"])]
 
 
+def test_overlap_all_over_a_large_stack_goes_in_three_steps():
+    """Ten sweeps without momentum leave millimetres, as the layers lift those above them in turn."""
+    run = dal.Simulation(stack(overlap=0.01), dt=DT, frames=1e3)
+    run.advance(3 * DT)
+    collision = run._driver.collision
+    contacts = collision.contacts[: collision.counts[CONTACTS]]
+    assert largest(run)["end"] - largest(run)["first"] > 1000
+    assert -contacts.separation.min() < 1e-4
+
+
 def thrown(count=350, seed=2):
     """Boxes that fall into a bin."""
     rng = np.random.default_rng(seed)

@@ -73,6 +73,31 @@ def test_four_wide_is_what_contact_by_contact_is(make, monkeypatch):
 
 
 @SLOW
+@pytest.mark.parametrize("make", [heap, loaded_plate])
+def test_displacements_in_groups_are_those_of_contact_by_contact(make, monkeypatch):
+    """Also where the sweeps end early: a lane without a point must not be taken for overlap."""
+    wide, single = (run_of(make(), monkeypatch, which) for which in (True, False))
+    largest, ended = 0.0, 0
+    for _ in range(62):
+        for run in (wide, single):
+            run.advance(DT)
+        first, second = (run._driver._tables.shift.reshape(-1, MOTION)[:, :6] for run in (wide, single))
+        assert np.abs(first - second).max() < 1e-10
+        assert [i.overlap for i in large_islands(wide)] == pytest.approx(overlaps_of_large(single), rel=1e-6, abs=1e-12)
+        if large_islands(wide):
+            largest = max(largest, np.abs(first).max())
+            ended += wide._driver.report.overlap[0] > 0.0
+    assert largest > (1e-3 if make is heap else 1e-7), "nothing was displaced"
+    assert ended >= 4
+
+
+def overlaps_of_large(run):
+    """What position correction wrote of the islands that are large enough for groups, without them."""
+    collision = run._driver.collision
+    return [i.overlap for i in collision.islands[: collision.counts[ISLANDS]] if i.end - i.first >= LARGE]
+
+
+@SLOW
 def test_impacts_in_groups_are_those_of_contact_by_contact(monkeypatch):
     """Up to the first step in which rounding decides who bounces first."""
     wide, single = (run_of(heap(restitution=0.5), monkeypatch, which, iterations=200) for which in (True, False))

@@ -14,14 +14,19 @@ from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, is_zero
 from .parallel import (
+    CARRY_CORRECTIONS,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
+    MOMENTUM_OF_CORRECTIONS,
     OVERLAP,
     SEPARATIONS,
     SWEEP_POSITIONS,
+    carry_on,
+    has_momentum,
     over_all_contacts,
     over_colours,
     over_islands,
+    share_of,
     shares_contacts,
 )
 from .tables import (
@@ -44,7 +49,7 @@ from .tables import (
 )
 
 ROUNDING = 1e-13  # m: overlap that solvers that converge tolerate, some roundings of a position
-PASSES = 10  # most sweeps over an island
+PASSES, PASSES_WITH_MOMENTUM = 10, 40  # most sweeps over an island
 ENOUGH = 0.01  # of the overlap: what is left of it when the sweeps end
 
 
@@ -112,17 +117,23 @@ def overlap_of(begin, end, contacts):
 @njit
 def correct_island(number, tables):
     """Displace an island by Gauss–Seidel, until nothing overlaps by more than the slop; writes `overlap` of its row, zero
-    where that was reached."""
+    where that was reached. A large one has momentum (`parallel.carry_on`); of its row `aim` is read."""
     island, corrections = tables.collision.islands[number], tables.stepping.corrections
-    deepest = overlap_of(island.first, island.end, tables.collision.contacts)
+    deepest, options = overlap_of(island.first, island.end, tables.collision.contacts), tables.stepping.options[0]
     island.overlap = 0.0
-    if deepest <= tables.stepping.options[0].slop:
+    if deepest <= options.slop:
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
-    for _ in range(PASSES):
+    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest)
+    if carries:  # no less than what velocities within the aim make in a step
+        enough = max(enough, island.aim * options.dt)
+    for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
+        if carries and k > 0:
+            share = share_of(k - 1, MOMENTUM_OF_CORRECTIONS)
+            carry_on(CARRY_CORRECTIONS, share, tables.stepping.shift, island, tables)
         left = over_colours(SWEEP_POSITIONS, island, tables)
-        if left <= max(ROUNDING, ENOUGH * deepest):
+        if left <= enough:
             return
         island.overlap = left
 

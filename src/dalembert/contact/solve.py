@@ -327,6 +327,8 @@ def run_job(kind, begin, end, tables):
         if alone != is_alone(collision.islands[i], tables):
             continue
         if kind == CORRECT_ISLANDS or kind == CORRECT_ISLANDS_IN_TURN:  # noqa: SIM109 - compiled
+            if has_momentum(collision.islands[i], tables):
+                set_aim(collision.islands[i], tables)
             correct_island(i, tables)
             continue
         status = solve_island(i, tables)

@@ -3,7 +3,7 @@
 The pairs of one colour move different bodies (`collide.islands`), so that four of them may be solved together: a *group*. Its
 velocities are read once for all of its points and written once. Each lane does what `gauss_seidel.sweep_contacts` does for
 one pair, in the same order of operations, so that both give the same impulses. Lanes without a pair, and points that a lane
-does not have, are zero: no impulse comes of them.
+does not have, are zero: no impulse comes of them. Their separation is NO_POINT, so that they are not taken for overlap.
 
 A group is HEAD numbers, and POINT numbers for each point of the pair that has most, in `wide`; each number is four, one a
 lane. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to the contacts. This is a C
@@ -61,6 +61,7 @@ POINT = 64
 ARM_A, ARM_B, BIAS, IMPULSE = 0, 12, 24, 28
 INVERSE, RESPONSE_T, RESPONSE_S, STEP, GAP, CORRECTION = range(40, 64, 4)
 SIZE = HEAD + POINT  # numbers a contact takes at most
+NO_POINT = 1e300  # m: the separation where a lane has no point, beyond all that overlaps
 BEFORE_POINT = 12  # numbers a point has in `wide_before`: its impulse, or first its multiplier
 
 
@@ -116,6 +117,7 @@ def pack_point(i, exists, at, contacts, wide):
     if not exists:
         for c in range(POINT // 4):
             store(wide, at + 4 * c, 0.0)
+        store(wide, at + GAP, NO_POINT)
         return
     contact = contacts[i]
     for c in range(3):
