@@ -323,15 +323,12 @@ class Assemblies:
         indices += range(m)
         rows = allocate(Rows, sizes, indices=np.array(indices, np.int64), longest=np.array([path, span], np.int64))
         for number in np.flatnonzero(bounds.freedom >= 0):
-            own_side, packed = rows.bound_sides[2 * number + 1], int(packed_at[bounds.freedom[number]])
-            assembly = self.table[self.of_node[tree.freedoms.node[bounds.freedom[number]]]]
-            own_side.path, own_side.length, own_side.first, own_side.end = (
-                alone + packed,
-                1,
-                assembly.first,
-                assembly.end,
-            )
-            rows.bound_jacobian[path * (2 * number + 1)] = bounds.sign[number]
+            i = int(number)
+            own_side, packed = rows.bound_sides[2 * i + 1], int(packed_at[bounds.freedom[i]])
+            assembly = self.table[self.of_node[tree.freedoms.node[bounds.freedom[i]]]]
+            own_side.path, own_side.length = alone + packed, 1
+            own_side.first, own_side.end = assembly.first, assembly.end
+            rows.bound_jacobian[path * (2 * i + 1)] = bounds.sign[i]
         return allocate(
             JointSpace,
             {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed},
