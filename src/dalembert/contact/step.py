@@ -314,7 +314,9 @@ def step(t, y, dydt, tables):
         swap(y, stepping.saved)
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
-        report.impacts, report.held, report.struck, report.again = impacts, held, 0, 1
+        report.impacts, report.held, report.again = impacts, held, 1
+        if status != NEED_ROOM:  # which is for as many rows as `struck` says
+            report.struck = 0
         if was_fast:
             copy(y, stepping.origin)
         restore_kinematics(t, y, dydt, tables)
