@@ -710,6 +710,7 @@ def meet_on_way(again, left, detour, y, dydt, tables):
         call_coordinates(POWER, 0.0, y, answer, tables)
         entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
         store(y, entry, load(y, entry) + detour * (before - answer[0]))
+    answer[0] = 0.0
     return status
 
 
