@@ -148,6 +148,19 @@ def test_contact_forces_of_each_step_explain_the_momenta_after_it(seed):
     assert some > 5
 
 
+def test_more_pairs_than_there_was_room_for_are_struck_in_a_step():
+    """A grid of 144 balls that falls on the ground in one step, far faster than their size."""
+    scene = dal.Scene("grid", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
+    scene.add_obstacle("ground", dal.Box(4.0, 4.0, 0.02), position=(0.0, 0.0, -0.01))
+    for i in range(144):
+        place = (0.25 * (i % 12) - 1.4, 0.25 * (i // 12) - 1.4, 0.3 + 0.05 * (i % 2))
+        scene.add_body(f"ball {i}", dal.Sphere(0.05), mass=0.1, position=place, velocity=(0.0, 0.0, -50.0))
+    simulation = dal.Simulation(scene, dt=1 / 60).advance(1 / 60)
+    forces = np.array([contact.force for contact in simulation.contacts]).sum(axis=0)
+    np.testing.assert_allclose(forces / 60.0, (0.0, 0.0, -144 * 0.1 * 50.0), atol=1e-9)
+    np.testing.assert_allclose(simulation.state.position[:, 2], 0.05, atol=1e-3)
+
+
 def test_a_step_that_is_made_again_looks_for_the_pairs_of_its_start():
     assert not passed_through(9055)[0]
 

@@ -190,6 +190,7 @@ def note_impulse(a, b, position, axes, impulse, tables):
     while number < report.struck and (struck[number].a != a or struck[number].b != b):
         number += 1
     if number >= struck.shape[0]:
+        report.room = 2 * number
         return False
     row = struck[number]
     if number == report.struck:

@@ -444,6 +444,7 @@ def bounce_mechanisms(h, with_forces, impacts, y, tables):
     motion = tables.stepping.motion
     status = call_pointer(address, own_address(tables), MAKE_IMPACTS, h, motion, motion)
     bounced, moved = answer[0] != 0.0, answer[1] != 0.0
+    answer[0], answer[1] = 0.0, 0.0  # zero is what `limits_value` returns where there are no limits
     if status == OK and moved:
         load_free_motion(h if with_forces else 0.0, 1 if bounced and not in_joint_space(tables) else impacts, y, tables)
         if bounced:

@@ -314,9 +314,7 @@ def step(t, y, dydt, tables):
         swap(y, stepping.saved)
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
-        report.impacts, report.held, report.again = impacts, held, 1
-        if status != NEED_ROOM:  # which is for as many rows as `struck` says
-            report.struck = 0
+        report.impacts, report.held, report.struck, report.again = impacts, held, 0, 1
         if was_fast:
             copy(y, stepping.origin)
         restore_kinematics(t, y, dydt, tables)
@@ -773,6 +771,7 @@ def meet_on_way(again, left, detour, y, dydt, tables):
         call_coordinates(POWER, 0.0, y, answer, tables)
         entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
         store(y, entry, load(y, entry) + detour * (before - answer[0]))
+    answer[0] = 0.0
     return status
 
 

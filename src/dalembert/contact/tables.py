@@ -36,14 +36,14 @@ OPTIONS = np.dtype(
 # tolerance (m/s); `unsolved`: steps whose residual missed it; `overlap`: the deepest of the last step (m); `status`: of its
 # solver; `naps`: islands that fell asleep; `wants_finisher`: whether steps need the converging solver for islands;
 # `impacts`: of fast bodies in free motion; `held`: half steps in which fast bodies had too many, and were held where they
-# were; `struck`: how many rows of that table the step has; `unnoted`: whether the
-# impulses of the contacts are of this step, and not there yet; `way_residual`, `way_aim`: of its worst impact in free motion
-# (m/s); `again`: whether the step before failed, and this one makes it again.
+# were; `struck`: how many rows of that table the step has, `room`: how many it needs; `unnoted`: whether the impulses of the
+# contacts are of this step, and not there yet; `way_residual`, `way_aim`: of its worst impact in free motion (m/s); `again`:
+# whether the step before failed, and this one makes it again.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
      ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
-     ("struck", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("again", "i8")],
+     ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("again", "i8")],
     align=True,
 )  # fmt: skip
 

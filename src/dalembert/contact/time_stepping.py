@@ -199,8 +199,9 @@ class ContactStepper(FixedStepper):
     def _fit_struck(self) -> None:
         """Give the table of impacts in free motion more room where it is full, and keep what it has."""
         old, used = self._tables.struck, int(self.report.struck[0])
-        if used >= len(old):
-            table: Any = np.zeros(max(LEAST_STRUCK, 2 * len(old)), STRUCK).view(np.recarray)
+        room = max(LEAST_STRUCK, int(self.report.room[0]))
+        if room > len(old):
+            table: Any = np.zeros(room, STRUCK).view(np.recarray)
             table[:used] = old[:used]
             self._tables = self._tables._replace(struck=table)
 
