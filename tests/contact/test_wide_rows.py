@@ -124,7 +124,8 @@ def test_pairs_beyond_the_last_colour_are_swept_one_by_one(monkeypatch):
 @SLOW
 @pytest.mark.parametrize("make", [heap, loaded_plate])
 def test_the_residual_is_that_of_the_law(make, monkeypatch):
-    """De Saxcé's natural map, in NumPy, at the velocities that the step ends with."""
+    """De Saxcé's natural map, in NumPy, at the velocities that the step ends with. The report has the worst of all solutions
+    of a step; its islands have that of the last one."""
     run = run_of(make(), monkeypatch, True)
     run.advance(80 * DT)
     worst = 0.0
@@ -151,7 +152,9 @@ def test_the_residual_is_that_of_the_law(make, monkeypatch):
             n = (x[0] + row.friction * t) / (1.0 + row.friction**2)
             nearest = np.array([n, *(row.friction * n * x[1:] / t)])
         worst = max(worst, k * np.linalg.norm(row.impulse - nearest))
-    assert run._driver.report.residual[0] == pytest.approx(worst, rel=1e-6, abs=1e-12)
+    islands = collision.islands[: collision.counts[ISLANDS]]
+    assert islands.residual.max() == pytest.approx(worst, rel=1e-6, abs=1e-12)
+    assert run._driver.report.residual[0] >= islands.residual.max()
 
 
 @SLOW

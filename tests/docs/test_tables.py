@@ -15,7 +15,7 @@ sys.path.pop(0)
 PLACES = {
     ROOT / "README.md": ("benchmark", "walls", "start"),
     DOCS / "benchmarks.md": (
-        "walls", "pour", "box3d", "particles", "cloth", "interactions", "joint-coordinates", "batch", "start",
+        "walls", "pour", "box3d", "particles", "cloth", "interactions", "joint-coordinates", "robots", "batch", "start",
     ),
     DOCS / "linear-systems.md": ("student", "solvers"),
 }  # fmt: skip

@@ -284,9 +284,9 @@ class LiveSession:
             self.viewer.show_stages(stage_times(self.session.run))
 
     def _stop(self, why: str) -> None:
-        self.trouble = why
         self.viewer.play(False)
         self.viewer.tell(why, trouble=True)
+        self.trouble = why
 
     # What people do ---------------------------------------------------------------------------------------------------
 

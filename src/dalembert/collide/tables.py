@@ -242,7 +242,7 @@ class Collision(NamedTuple):
     islands: Any = column(
         "bodies + 1",
         ISLAND,
-        unit="residual m/s, aim m/s, overlap m, gained J",
+        unit="residual m/s, aim m/s, overlap m",
         used="counts[ISLANDS]",
         writer="collide.islands",
     )
