@@ -229,9 +229,14 @@ def over_colours_of_groups(kind, island, tables):
 # Load passes through a pile of n layers in some n² sweeps. Sweeps that start from x + β (x − x⁻), where x is what the last
 # reached and x⁻ what the one before it reached (Y. Nesterov 1983), take a third to a fifth as many. x are the impulses and
 # the velocities that follow from them; these are linear in the impulses, so that the two stay consistent. What leaves its
-# cone on the way is projected when the sweep comes to it. On recorded steps of piles, sweeps with friction stay stable up
-# to β = 0.7, and some contacts that slide do not at 0.8. Without friction a convex function is minimized, and 0.8 is best.
-MOMENTUM, MOMENTUM_OF_CORRECTIONS = 0.7, 0.8
+# cone on the way is projected when the sweep comes to it. Without friction a convex function is minimized, and β = 0.8 is
+# best. With friction some contacts that slide swing, more and more, where β > 0.7. So β is large for most of a cycle, which
+# carries load through the pile, and small for the rest, in which what swings dies out. After a cycle, where few contacts are
+# left above the aim, sweeps over these and their neighbours end what still swings (`local_sweeps`). On recorded steps of
+# piles that takes a half to a fifth of the sweeps with the best constant β.
+FAST, SLOW = 0.9, 0.5
+FAST_SWEEPS, CYCLE = 24, 32
+MOMENTUM_OF_CORRECTIONS = 0.8
 
 
 @inlined
@@ -243,9 +248,12 @@ def has_momentum(island, tables):
 
 
 @inlined
-def share_of(sweeps, most):
-    """β after so many sweeps with momentum, 0 at the first."""
-    return min(most, sweeps / (sweeps + 3.0))
+def momentum_after(sweeps):
+    """β after so many sweeps with momentum. It begins anew with each cycle."""
+    of_cycle = sweeps % CYCLE
+    if of_cycle == 0:
+        return 0.0
+    return min(FAST if of_cycle < FAST_SWEEPS else SLOW, sweeps / (sweeps + 3.0))
 
 
 @njit
@@ -296,16 +304,21 @@ def carry_contacts(kind, share, island, tables):
 @njit
 def start_island(island, tables):
     """Give an island the impulses of the last step, projected on the cones, as far as they lower D: writes impulses and
-    `motion`."""
+    `motion`. A large one that will be solved gets them whole: where a few of its contacts are new, the best share of all its
+    impulses is a small one, and its sweeps begin from next to nothing."""
     collision, stepping = tables.collision, tables.stepping
+    whole = has_momentum(island, tables) and stepping.options[0].finishes != 0
     if not is_wide(island, collision):
+        if whole:
+            warm_start(island.first, island.end, collision.contacts, stepping.motion)
+            return
         save_search(0.0, island, tables)
         warm_start(island.first, island.end, collision.contacts, stepping.motion)
         search_line(island, tables)
         return
     copy_velocities(island, collision.members, stepping.motion, stepping.search_motion)
     over_colours_of_groups(WARM_START, island, tables)
-    share = best_fraction_of_groups(island, tables)
+    share = 1.0 if whole else best_fraction_of_groups(island, tables)
     if share < 1.0:
         take_share(share, island, tables)
 

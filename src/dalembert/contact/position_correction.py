@@ -26,7 +26,6 @@ from .parallel import (
     over_all_contacts,
     over_colours,
     over_islands,
-    share_of,
     shares_contacts,
 )
 from .tables import (
@@ -130,7 +129,7 @@ def correct_island(number, tables):
         enough = max(enough, island.aim * options.dt)
     for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
         if carries and k > 0:
-            share = share_of(k - 1, MOMENTUM_OF_CORRECTIONS)
+            share = min(MOMENTUM_OF_CORRECTIONS, (k - 1.0) / (k + 2.0))
             carry_on(CARRY_CORRECTIONS, share, tables.stepping.shift, island, tables)
         left = over_colours(SWEEP_POSITIONS, island, tables)
         if left <= enough:

@@ -18,12 +18,13 @@ from ..core.simd import clear, copy
 from ..core.status import OK
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
+from .local_sweeps import sweep_locally
 from .parallel import (
     CARRY_IMPULSES,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
+    CYCLE,
     LOAD,
-    MOMENTUM,
     RESIDUAL,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
@@ -35,6 +36,7 @@ from .parallel import (
     has_momentum,
     is_alone,
     is_wide,
+    momentum_after,
     move_impulses,
     over_colours,
     over_contacts,
@@ -42,7 +44,6 @@ from .parallel import (
     return_to_start,
     run_contact_job,
     save_start,
-    share_of,
     start_island,
 )
 from .position_correction import correct_island
@@ -149,7 +150,10 @@ def finish(number, tables):
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
-MANY_SWEEPS = 1000  # most sweeps over a large island that moves, or that no factorization follows
+MANY_SWEEPS = 1000  # most sweeps over a large island that moves
+AT_REST = (
+    128  # over one at rest that no factorization follows: it gets them down to the tolerance, as the next step goes on
+)
 
 
 @njit
@@ -167,15 +171,13 @@ def set_aim(island, tables):
         weight = max(weight, options.dt * body.inverse_mass * norm(force))
     speed = math.sqrt(square / max(count, 1))
     island.resting = 1 if speed <= RESTING * weight else 0
-    if island.end - island.first > SMALL and island.resting == 0:
+    many = island.end - island.first
+    if many > FACTORED or (many > SMALL and island.resting == 0):
         island.aim = max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
 
 
 # Gauss–Seidel -----------------------------------------------------------------------------------------------------------
 
-# Momentum does not suit every contact that slides: it is halved after so many sweeps of which none has changed less than this
-# share of the least change before them.
-STALLED, SMALLER = 32, 0.9
 FINISHED = 1 << 20  # `passes` of an island that the converging solver took on
 
 
@@ -202,7 +204,7 @@ def solve_island(number, tables):
     if rested:  # the impulses of the last step are right, or the converging solver is needed again
         most, propagates = 1, False
     elif island.aim > options.tolerance or alone:
-        most = max(most, MANY_SWEEPS)
+        most = max(most, MANY_SWEEPS if island.resting == 0 else AT_REST)
     if status == OK:
         status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
     set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
@@ -233,9 +235,10 @@ def start_with_joints(island, tables):
 def sweep(island, most, propagates, resting, tables):
     """So many sweeps over an island, or fewer to its aim; with shock propagation if it `propagates`, which an island that may
     be `resting` gets after a first sweep has failed. Returns a status."""
-    end = island.iterations + most
+    end, tolerance = island.iterations + most, tables.stepping.options[0].tolerance
+    enough = tolerance if island.resting != 0 else island.aim
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
-    carries, carried, share, least, since = has_momentum(island, tables), 0, MOMENTUM, math.inf, 0
+    carries, carried = has_momentum(island, tables), 0
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -245,30 +248,27 @@ def sweep(island, most, propagates, resting, tables):
             if outcome == DID_NOT_HELP and island.iterations == 0:
                 set_waits(WAIT, island, tables)
         if carries and not propagates and not resting:
-            carry_on(CARRY_IMPULSES, share_of(carried, share), tables.stepping.motion, island, tables)
+            if carried > 0 and carried % CYCLE == 0:
+                sweep_locally(island, tables)
+            carry_on(CARRY_IMPULSES, momentum_after(carried), tables.stepping.motion, island, tables)
             carried += 1
         change = over_colours(SWEEP, island, tables)
-        if resting and change > island.aim:
+        if resting and change > enough:
             return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
             resting = False
             continue
         resting = False
-        since = since + 1 if change > SMALLER * least else 0
-        if since == 0 or since == STALLED:
-            least = change
-        if since == STALLED:
-            share, since = 0.5 * share, 0
         if jointed:
             status = call_limits(SWEEP_LIMITS, 0.0, tables.stepping.motion, tables)
             change = max(change, tables.stepping.answer[0])
             if status == OK and island.end > island.first:
                 status = solve_joints(tables)
         island.iterations += 1
-        if change <= island.aim or island.iterations == end:
+        if change <= enough or island.iterations == end:
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
-            if island.residual <= island.aim:
+            if island.residual <= enough:
                 break
     move_impulses(STORE, island, tables)
     return status
