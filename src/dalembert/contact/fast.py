@@ -183,17 +183,37 @@ def ignore_far_ahead(h, motion, tables):
 
 
 @njit
+def forget_struck(stepping):
+    """Empty the table of impacts in free motion, at the start of a step."""
+    if stepping.report[0].struck > 0:
+        for i in range(stepping.struck_slots.shape[0]):
+            stepping.struck_slots[i] = 0
+    stepping.report[0].struck = 0
+
+
+@njit
+def slot_of(a, b, struck, slots):
+    """The slot of a pair of colliders in a hash table with open addressing: the one with its row of `struck`, plus 1, or the
+    empty one where it belongs. Half of the slots or more are empty; their number is a power of two."""
+    mask, mixed = slots.shape[0] - 1, a * 73856093 + b * 19349663
+    at = (mixed ^ (mixed >> 16)) & mask
+    while slots[at] != 0 and (struck[slots[at] - 1].a != a or struck[slots[at] - 1].b != b):
+        at = (at + 1) & mask
+    return at
+
+
+@njit
 def note_impulse(a, b, position, axes, impulse, tables):
     """Add an impulse (world axes) on collider b, and its opposite on a, to `struck`. Returns whether there was room."""
-    struck, report = tables.stepping.struck, tables.stepping.report[0]
-    number = 0
-    while number < report.struck and (struck[number].a != a or struck[number].b != b):
-        number += 1
+    struck, slots, report = tables.stepping.struck, tables.stepping.struck_slots, tables.stepping.report[0]
+    at = slot_of(a, b, struck, slots) if struck.shape[0] > 0 else -1
+    number = slots[at] - 1 if at >= 0 and slots[at] > 0 else report.struck
     if number >= struck.shape[0]:
         report.room = 2 * number
         return False
     row = struck[number]
     if number == report.struck:
+        slots[at] = number + 1
         report.struck += 1
         row.a, row.b = a, b
         store3(row.position, position)

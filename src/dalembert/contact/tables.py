@@ -269,6 +269,7 @@ class Stepping(NamedTuple):
     struck: Any = column(
         "0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast"
     )
+    struck_slots: Any = column("0", np.int64, doc="a hash table of the pairs in `struck`, see `fast.slot_of`")
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")

@@ -203,7 +203,8 @@ class ContactStepper(FixedStepper):
         if room > len(old):
             table: Any = np.zeros(room, STRUCK).view(np.recarray)
             table[:used] = old[:used]
-            self._tables = self._tables._replace(struck=table)
+            slots = np.zeros(1 << (2 * room - 1).bit_length(), np.int64)  # a step begins with an empty table
+            self._tables = self._tables._replace(struck=table, struck_slots=slots)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""
