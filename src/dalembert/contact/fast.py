@@ -137,33 +137,40 @@ def driven_distance(body, h, tables):
 def outruns(h, with_forces, bounced, motion, tables):
     """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
     if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies."""
-    stepping, travel, kinematics = tables.stepping, tables.collision.travel, tables.system.kinematics
-    thickness, swing = stepping.thickness, stepping.swing
-    least, found = 0.5 * stepping.options[0].margin, False
-    for i in range(thickness.shape[0]):
-        at = MOTION * i
-        moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
-        beyond = moved - load(travel, 2 * i) + load(swing, i) * max(0.0, turned - load(travel, 2 * i + 1)) - least
-        if beyond <= 0.0 or thickness[i] == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
-            continue
-        if with_forces:
-            beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(kinematics[i].force))
-        if beyond > (0.0 if bounced else OUTRUN * load(thickness, i)):
-            store(travel, 2 * i, max(moved, load(travel, 2 * i)))
-            store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
-            found = True
+    found = False
+    for i in range(tables.stepping.thickness.shape[0]):
+        found = body_outruns(i, h, with_forces, bounced, motion, tables) or found
     return found
 
 
 @njit
-def ignore_far_ahead(h, motion, tables):
-    """Separate the contacts that are far ahead of fast bodies, which may pass beside them: their normals are those of another
-    place. Continuous collision detection finds these impacts where they happen. The normal of a half-space is the same
-    everywhere."""
+def body_outruns(i, h, with_forces, bounced, motion, tables):
+    """The same of body i."""
+    stepping, travel, at = tables.stepping, tables.collision.travel, MOTION * i
+    thickness = load(stepping.thickness, i)
+    moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
+    beyond = moved - load(travel, 2 * i) + load(stepping.swing, i) * max(0.0, turned - load(travel, 2 * i + 1))
+    beyond -= 0.5 * stepping.options[0].margin
+    if beyond <= 0.0 or thickness == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
+        return False
+    if with_forces:
+        beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(tables.system.kinematics[i].force))
+    if beyond <= (0.0 if bounced else OUTRUN * thickness):
+        return False
+    store(travel, 2 * i, max(moved, load(travel, 2 * i)))
+    store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
+    return True
+
+
+@njit
+def ignore_far_ahead(begin, end, h, motion, tables):
+    """Separate those of contacts begin … end that are far ahead of fast bodies, which may pass beside them: their normals are
+    those of another place. Continuous collision detection finds these impacts where they happen. The normal of a half-space
+    is the same everywhere."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     colliders, pairs = tables.collision.colliders, tables.collision.pairs
     thickness = stepping.thickness
-    for i in range(tables.collision.counts[CONTACTS]):
+    for i in range(begin, end):
         contact = contacts[i]
         least, fast, both = math.inf, False, 0.0
         for body in (contact.a, contact.b):
@@ -226,10 +233,10 @@ def note_impulse(a, b, position, axes, impulse, tables):
 
 
 @njit
-def note_contacts(tables):
-    """Add the impulses of all contacts. Returns whether there was room."""
+def note_contacts(begin, end, tables):
+    """Add the impulses of contacts begin … end. Returns whether there was room."""
     contacts, pairs = tables.collision.contacts, tables.collision.pairs
-    for i in range(tables.collision.counts[CONTACTS]):
+    for i in range(begin, end):
         contact = contacts[i]
         p, axes = load3(contact.impulse), axes_of(contact)
         if p[0] != 0.0:

@@ -1,14 +1,15 @@
 """Free motion between the middles of two steps, and the impacts of fast bodies in it.
 
 Momenta are constant while bodies move freely. Where something is fast, the motion stops at each impact that the contacts of
-the step did not prevent (`continuous`). Impulses act there on all that touches. An impact of a pair that is still there after
-that ends by an impulse on this pair alone.
+the step did not prevent (`continuous`). Impulses act there on what it concerns (`nearby`). An impact of a pair that is still
+there after that ends by an impulse on this pair alone.
 
 In order: free motion of bodies, what impacts do to the ledger, and free motion in joint coordinates.
 """
 
+from ..collide.near import ELSEWHERE
 from ..collide.tables import CONTACTS, NEED_ROOM
-from ..core.c_function import DRIFT, call_pointer
+from ..core.c_function import DERIVATIVE, DRIFT, call_pointer
 from ..core.jit import njit
 from ..core.math3 import cross, dot, load3, perpendicular, store3, sub
 from ..core.simd import clear, load, store
@@ -17,6 +18,7 @@ from ..core.tables import own_address
 from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, PLACES, SETTLE, call_commands
 from ..model.tables import LEDGER, PROJECTION_WORK, STATE_SIZE
 from .fast import FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, STRIKE, TIME, note_contacts, note_strike
+from .nearby import SWEEPS_OF_IMPACTS, concerns_few, resolve_nearby
 from .tables import (
     BEGIN_WAY,
     BOOK,
@@ -36,7 +38,6 @@ from .tables import (
 from .velocities import resolve_impacts, solve_velocities
 
 MOST_IMPACTS = 64  # of fast bodies in half a step
-SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 
 
@@ -66,15 +67,30 @@ def advance(t, h, first, y, dydt, tables):
         if status == OK and again:
             status = strike_alone(t + h - left, left, y, dydt, tables)
         elif status == OK:
-            iterations = stepping.options[0].iterations
-            stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
-            status = resolve_impacts(t + h - left, left, y, dydt, tables)
-            stepping.options[0].iterations = iterations
+            status = resolve_on_way(t + h - left, left, y, dydt, tables)
             note_way(report)
         book_detour(left - h if first else left, y, tables)
         if status != OK:
             return status
     return hold_fast(left, y, dydt, tables)
+
+
+@njit
+def resolve_on_way(t, h, y, dydt, tables):
+    """Resolve an impact at t (s), with the contacts that would close within h (s): among the bodies that it concerns, or,
+    where that cannot be, all of them. Returns a status."""
+    options = tables.stepping.options[0]
+    if concerns_few(tables):
+        status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+        if status == OK:
+            status = resolve_nearby(h, y, tables)
+        if status != ELSEWHERE:
+            return status
+    iterations = options.iterations
+    options.iterations = max(iterations, SWEEPS_OF_IMPACTS)
+    status = resolve_impacts(t, h, y, dydt, tables)
+    options.iterations = iterations
+    return status
 
 
 @njit
@@ -220,7 +236,7 @@ def strike_trees(y, tables):
     """End the approach of the pair of the last impact by an impulse along its normal, as the only contact. Returns a
     status."""
     collision, stepping, report = tables.collision, tables.stepping, tables.stepping.report[0]
-    if report.unnoted != 0 and not note_contacts(tables):
+    if report.unnoted != 0 and not note_contacts(0, collision.counts[CONTACTS], tables):
         return NEED_ROOM
     report.unnoted = 0
     impact, rigid = stepping.impact, tables.system.settings[0].rigid

@@ -97,7 +97,11 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     """
     collision, stepping = tables.collision, tables.stepping
     options, joint_space = stepping.options[0], in_joint_space(tables)
-    if options.fast != 0 and stepping.report[0].unnoted != 0 and not note_contacts(tables):
+    if (
+        options.fast != 0
+        and stepping.report[0].unnoted != 0
+        and not note_contacts(0, collision.counts[CONTACTS], tables)
+    ):
         return NEED_ROOM
     stepping.report[0].unnoted = 1
     reach = options.dt if options.fast != 0 else h
@@ -210,10 +214,11 @@ def detect(y, tables):
 def fill_rows(h, with_forces, before, y, tables):
     """The rows of contacts, joints and bounds of a step over h, and the velocities before it, which are those of the momenta
     in `before`. Returns a status."""
+    count = tables.collision.counts[CONTACTS]
     if in_joint_space(tables):
         if tables.stepping.options[0].fast != 0:
             show_start(tables)
-            ignore_far_ahead(tables.stepping.options[0].dt, tables.stepping.search_motion, tables)
+            ignore_far_ahead(0, count, tables.stepping.options[0].dt, tables.stepping.search_motion, tables)
         return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
     load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
     options = tables.stepping.options[0]
@@ -221,7 +226,7 @@ def fill_rows(h, with_forces, before, y, tables):
     if not with_forces and is_fast(options.dt, motion, tables):
         options.fast = 1
     if options.fast != 0:
-        ignore_far_ahead(options.dt, motion, tables)
+        ignore_far_ahead(0, count, options.dt, motion, tables)
     prepare_rows(tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
