@@ -23,8 +23,8 @@ from .tables import (
     NEAR_MEMBERS,
     NEED_CONTACTS,
     NEED_ROOM,
-    ORDERED,
     PAIRS,
+    POINTS,
     ROUND,
 )
 
@@ -84,17 +84,26 @@ def place_near(i, y, bodies, margin, collision):
 
 @njit
 def meet_near(k, other, y, margin, collision):
-    """The narrow phase of pair k, whose collider `other` may not be placed yet, and its contacts. Returns a status."""
-    colliders, marks, counts, manifold = collision.colliders, collision.marks, collision.counts, collision.manifolds[k]
+    """The narrow phase of pair k, whose collider `other` may not be placed yet, and its contacts. The manifold stays as the
+    last detection found it, to which the contacts of the step belong. Returns a status."""
+    colliders, marks, manifold = collision.colliders, collision.marks, collision.manifolds[k]
     bodies, body = marks.shape[0] - 1, colliders[other].body
     if body < bodies and colliders[other].kind >= HALF_SPACE:
         return ELSEWHERE
     if body < bodies and marks[body] <= 0 and not place_near(other, y, bodies, margin, collision):
         return NOT_FINITE
+    copy_manifold(manifold, collision.spare[0])
     run_parallel(collision.job_queue, COLLIDE_JOBS, MEET, k, k + 1, 1)
-    counts[ORDERED] = 0  # contacts are not where the last detection put them
-    if manifold.points <= 0:
-        return 0
+    status = write_near(k, other, collision) if manifold.points > 0 else 0
+    copy_manifold(collision.spare[0], manifold)
+    return status
+
+
+@njit
+def write_near(k, other, collision):
+    """Append the contacts of pair k, and the body of its collider `other` to the neighbours. Returns a status."""
+    colliders, marks, counts, manifold = collision.colliders, collision.marks, collision.counts, collision.manifolds[k]
+    bodies, body = marks.shape[0] - 1, colliders[other].body
     if body < bodies and not moves_by_contacts(other, collision):
         return ELSEWHERE
     if body < bodies and marks[body] == 0:
@@ -112,17 +121,47 @@ def meet_near(k, other, y, margin, collision):
 
 
 @njit
-def begin_near(a, b, collision):
-    """Mark bodies a and b, those that are no part of the world, for the first round."""
-    counts, marks, bodies = collision.counts, collision.marks, collision.marks.shape[0] - 1
-    for body in range(bodies):
+def copy_manifold(source, to):
+    """Copy a manifold."""
+    to.points, to.first = source.points, source.first
+    for k in range(3):
+        to.normal[k] = source.normal[k]
+    for k in range(POINTS):
+        to.feature[k], to.separation[k] = source.feature[k], source.separation[k]
+    for k in range(3 * POINTS):
+        to.position[k] = source.position[k]
+
+
+@njit
+def begin_near(collision):
+    """Mark no body."""
+    counts, marks = collision.counts, collision.marks
+    for body in range(marks.shape[0]):
         marks[body] = 0
     counts[ROUND], counts[NEAR], counts[NEAR_MEMBERS] = 1, 0, 0
-    for body in (a, b):
-        if body < bodies and marks[body] == 0:
-            marks[body] = 1
+
+
+@njit
+def mark_near(body, collision):
+    """Mark a body for the first round; not the world."""
+    counts, marks, bodies = collision.counts, collision.marks, collision.marks.shape[0] - 1
+    if body < bodies and marks[body] == 0:
+        marks[body] = 1
+        collision.members[bodies + counts[NEAR_MEMBERS]] = body
+        counts[NEAR_MEMBERS] += 1
+
+
+@njit
+def restart_near(collision):
+    """Begin again with the bodies that were marked for the first round."""
+    counts, marks, bodies = collision.counts, collision.marks, collision.marks.shape[0] - 1
+    counts[ROUND], counts[NEAR], counts[NEAR_MEMBERS] = 1, 0, 0
+    for body in range(bodies):
+        if marks[body] == 1:
             collision.members[bodies + counts[NEAR_MEMBERS]] = body
             counts[NEAR_MEMBERS] += 1
+        else:
+            marks[body] = 0
 
 
 @njit

@@ -218,6 +218,7 @@ class Collision(NamedTuple):
     manifold: Any = column(
         "1", MANIFOLD, unit="normal 1, position m, separation m", writer="collide.narrow_phase", doc="its result"
     )
+    spare: Any = column("1", MANIFOLD, unit="normal 1, position m, separation m", writer="collide.near", doc="scratch")
     manifolds: Any = column(
         "pairs",
         MANIFOLD,

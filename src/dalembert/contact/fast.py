@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.near import begin_near, mark_near
 from ..collide.tables import CONTACTS
 from ..core.jit import njit
 from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
@@ -136,10 +137,14 @@ def driven_distance(body, h, tables):
 @njit
 def outruns(h, with_forces, bounced, motion, tables):
     """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
-    if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies."""
+    if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies, and marks them (`collide.near`)."""
     found = False
     for i in range(tables.stepping.thickness.shape[0]):
-        found = body_outruns(i, h, with_forces, bounced, motion, tables) or found
+        if body_outruns(i, h, with_forces, bounced, motion, tables):
+            if not found:
+                begin_near(tables.collision)
+            mark_near(i, tables.collision)
+            found = True
     return found
 
 
@@ -216,7 +221,7 @@ def note_impulse(a, b, position, axes, impulse, tables):
     at = slot_of(a, b, struck, slots) if struck.shape[0] > 0 else -1
     number = slots[at] - 1 if at >= 0 and slots[at] > 0 else report.struck
     if number >= struck.shape[0]:
-        report.room = 2 * number
+        report.room = max(2 * number, 1)
         return False
     row = struck[number]
     if number == report.struck:

@@ -18,7 +18,7 @@ from ..core.tables import own_address
 from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, PLACES, SETTLE, call_commands
 from ..model.tables import LEDGER, PROJECTION_WORK, STATE_SIZE
 from .fast import FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, STRIKE, TIME, note_contacts, note_strike
-from .nearby import SWEEPS_OF_IMPACTS, concerns_few, resolve_nearby
+from .nearby import SWEEPS_OF_IMPACTS, concerns_few, resolve_impact
 from .tables import (
     BEGIN_WAY,
     BOOK,
@@ -83,7 +83,7 @@ def resolve_on_way(t, h, y, dydt, tables):
     if concerns_few(tables):
         status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
         if status == OK:
-            status = resolve_nearby(h, y, tables)
+            status = resolve_impact(h, y, tables)
         if status != ELSEWHERE:
             return status
     iterations = options.iterations

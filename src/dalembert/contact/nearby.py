@@ -16,7 +16,7 @@ In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the
 
 import math
 
-from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near
+from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, mark_near, restart_near
 from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
@@ -26,6 +26,7 @@ from ..core.status import NON_FINITE, OK
 from .fast import SIDE_A, SIDE_B, body_outruns, ignore_far_ahead, note_contacts
 from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_impulses, book_impulses
+from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
 from .solve import FACTORED, OF_WEIGHT, RELATIVE, SMALL
 from .tables import (
@@ -34,11 +35,12 @@ from .tables import (
     LINEAR,
     MOTION,
     ROW,
+    SPEEDS,
     call_finisher,
     copy_velocities,
     has_surfaces,
     in_joint_space,
-    load_motion_of,
+    load_motion,
     three,
 )
 
@@ -57,30 +59,77 @@ def concerns_few(tables):
 
 
 @njit
-def resolve_nearby(h, y, tables):
-    """The impulses at the impact of the pair in `impact`, with the contacts that would close within h (s), from the state y
-    and the kinematics there. Writes momenta and ledger in y, `struck`, and the residual. Returns a status: ELSEWHERE, and
-    nothing written, where all contacts are to be solved."""
-    collision, stepping = tables.collision, tables.stepping
-    looks, bounced, status = 0, True, OK
-    while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(bounced, tables)):
-        bounced, status = solve_nearby(h, y, tables)
-        looks += 1
-    end_near(collision)
+def resolve_impact(h, y, tables):
+    """The impulses at the impact of the pair in `impact`, with the contacts of fast bodies that would close within h (s),
+    from the state y and the kinematics there. Writes momenta and ledger in y, `struck`, and the residual. Returns a status:
+    ELSEWHERE, and no momenta written, where all contacts are to be solved."""
+    collision, stepping, system = tables.collision, tables.stepping, tables.system
+    load_motion(y, system.bodies, system.kinematics, stepping.motion)
+    begin_near(collision)
+    for body in range(collision.marks.shape[0] - 1):
+        if stepping.moves[body] > 0.0:
+            mark_near(body, collision)
+    for side in (SIDE_A, SIDE_B):
+        mark_near(collision.colliders[int(stepping.impact[side])].body, collision)
+    status = solve_marked(h, stepping.options[0].dt, 0.0, False, y, tables)
     if status != OK:
         return status
     island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
+    report.residual, report.aim = island.residual, island.aim
+    return add_nearby(y, tables)
+
+
+@njit
+def solve_marked(h, reach, allowed, corrected, y, tables):
+    """The impulses of the contacts that would close within h (s), of the bodies that are marked and those that these concern,
+    from the velocities in `motion`; detection looks as far as bodies move within `reach` (s). What closes no faster than
+    `allowed` (m/s) is left. Separations are those after the displacements of the step, if it is `corrected`. Writes
+    `motion`, and contacts and their impulses after those of the step. Returns a status."""
+    looks, bounced, status = 0, True, OK
+    while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(reach, bounced, tables)):
+        if looks > 0:
+            forget_nearby(tables)
+            restart_near(tables.collision)
+        bounced, status = solve_nearby(h, reach, allowed, corrected, y, tables)
+        looks += 1
+    end_near(tables.collision)
+    return status
+
+
+@njit
+def forget_nearby(tables):
+    """The velocities of the bodies concerned become those before."""
+    island = tables.collision.islands[tables.collision.counts[ISLANDS]]
+    copy_velocities(island, tables.collision.members, tables.stepping.free_motion, tables.stepping.motion)
+
+
+@njit
+def exchange_nearby(tables):
+    """Exchange the velocities of the bodies concerned before and after."""
+    island, stepping = tables.collision.islands[tables.collision.counts[ISLANDS]], tables.stepping
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * tables.collision.members[m]
+        for k in range(at, at + SPEEDS):
+            now = load(stepping.motion, k)
+            store(stepping.motion, k, load(stepping.free_motion, k))
+            store(stepping.free_motion, k, now)
+
+
+@njit
+def add_nearby(y, tables):
+    """Add the impulses to the momenta in y, their work to the ledger, and what they did to `struck`. Returns a status:
+    NEED_ROOM where that table is full."""
+    island = tables.collision.islands[tables.collision.counts[ISLANDS]]
     add_impulses(island.first, island.end, y, tables)
     book_impulses(island.first, island.end, y, tables)
-    report.residual, report.aim = island.residual, island.aim
     return OK if note_contacts(island.first, island.end, tables) else NEED_ROOM
 
 
 @njit
-def outrun_nearby(bounced, tables):
-    """Whether some body concerned may meet what was not looked for, see `fast.outruns`."""
+def outrun_nearby(h, bounced, tables):
+    """Whether some body concerned may meet what was not looked for within h (s), see `fast.outruns`."""
     counts, members, found = tables.collision.counts, tables.collision.members, False
-    first, h = tables.collision.marks.shape[0] - 1, tables.stepping.options[0].dt
+    first = tables.collision.marks.shape[0] - 1
     for m in range(first, first + counts[NEAR_MEMBERS]):
         found = body_outruns(members[m], h, False, bounced, tables.stepping.motion, tables) or found
     return found
@@ -90,7 +139,7 @@ def outrun_nearby(bounced, tables):
 
 
 @njit
-def solve_nearby(h, y, tables):
+def solve_nearby(h, reach, allowed, corrected, y, tables):
     """Impulses of the contacts concerned, and the velocities of their bodies, in a row of `islands` after those of the step.
     Returns (whether elastic bodies bounced, a status)."""
     collision, options = tables.collision, tables.stepping.options[0]
@@ -100,7 +149,7 @@ def solve_nearby(h, y, tables):
     while grown or not solved:
         if grown:
             begin = island.end
-            status = add_contacts(h, y, island, tables)
+            status = add_contacts(h, reach, allowed, corrected, y, island, tables)
             if status != OK:
                 return False, status
             bounced = start(begin, h, island, tables)
@@ -132,10 +181,8 @@ def solve_nearby(h, y, tables):
 
 @njit
 def begin_island(tables):
-    """The row of the bodies concerned, which are the two of the impact. Returns it."""
-    collision, impact, counts = tables.collision, tables.stepping.impact, tables.collision.counts
-    a, b = int(impact[SIDE_A]), int(impact[SIDE_B])
-    begin_near(collision.colliders[a].body, collision.colliders[b].body, collision)
+    """The row of the bodies concerned, which begins empty. Returns it."""
+    collision, counts = tables.collision, tables.collision.counts
     island = collision.islands[counts[ISLANDS]]
     island.first = island.end = counts[CONTACTS]
     island.first_member = island.end_member = collision.marks.shape[0] - 1
@@ -178,7 +225,7 @@ def set_aim(island, tables):
     square, weight = 0.0, 0.0
     for m in range(island.first_member, island.end_member):
         kin, body = tables.system.kinematics[members[m]], tables.system.bodies[members[m]]
-        v = load3(kin.v)
+        v = three(tables.stepping.free_motion, MOTION * members[m] + LINEAR)
         square += dot(v, v)
         weight = max(weight, options.dt * body.inverse_mass * norm(load3(kin.force)))
     speed = math.sqrt(square / (island.end_member - island.first_member))
@@ -189,13 +236,13 @@ def set_aim(island, tables):
 
 
 @njit
-def add_contacts(h, y, island, tables):
+def add_contacts(h, reach, allowed, corrected, y, island, tables):
     """Detect the contacts of the bodies that were marked last, with their rows; and load the velocities of their neighbours.
     Returns a status."""
-    collision, stepping, system = tables.collision, tables.stepping, tables.system
+    collision, stepping = tables.collision, tables.stepping
     counts, contacts, dt = collision.counts, collision.contacts, stepping.options[0].dt
     first, begin = island.end_member, island.end
-    extend_travel(dt, tables)
+    extend_travel(reach, tables)
     callbacks = tables.callbacks[0]
     status = call_pointer(callbacks.detector, callbacks.detector_data, LOOK_NEAR, stepping.options[0].margin, y, y)
     if status == NOT_FINITE:
@@ -206,49 +253,45 @@ def add_contacts(h, y, island, tables):
     island.end_member = collision.marks.shape[0] - 1 + counts[NEAR_MEMBERS]
     for m in range(first, island.end_member):
         body = collision.members[m]
-        load_motion_of(body, y, system.bodies, system.kinematics, stepping.free_motion)
         for k in range(MOTION * body, MOTION * (body + 1)):
-            store(stepping.motion, k, load(stepping.free_motion, k))
+            store(stepping.free_motion, k, load(stepping.motion, k))
             store(stepping.kick, k, 0.0)
     for i in range(begin, island.end):
         store3(contacts[i].impulse, (0.0, 0.0, 0.0))
         store(stepping.surface_speeds, i, 0.0)
+    if corrected:
+        move_separations(begin, island.end, contacts, stepping.shift)
     ignore_far_ahead(begin, island.end, dt, stepping.free_motion, tables)
     prepare_contacts(begin, island.end, contacts, stepping.free_motion, stepping.rows)
-    leave_as_solved(begin, island.end, h, tables)
+    leave_as_solved(begin, island.end, h, allowed, tables)
     return OK
 
 
 @njit
-def leave_as_solved(begin, end, h, tables):
-    """Let contacts begin … end of slow bodies close as far as they would close within h (s) before the impact. The step has
-    solved these, to its residual, or with so many sweeps as were allowed: what is left of that is not for an impact to
-    correct, which would concern all that the residual does."""
-    contacts, rows = tables.collision.contacts, tables.stepping.rows
+def leave_as_solved(begin, end, h, allowed, tables):
+    """Let contacts begin … end of bodies that were not marked first, or that close no faster than is `allowed` (m/s), close
+    as far as they would within h (s) before the impact. The step has solved these, to its residual, or with so many sweeps
+    as were allowed: what is left of that is not for an impact to correct, which would concern all that the residual does."""
+    contacts, rows, marks = tables.collision.contacts, tables.stepping.rows, tables.collision.marks
     for i in range(begin, end):
         contact = contacts[i]
-        if not is_watched(contact.a, tables.stepping) and not is_watched(contact.b, tables.stepping):
-            closes = -h * load(rows, ROW * i + BEFORE)
-            contact.separation = max(contact.separation, (1.0 + ROUNDING) * closes)
-
-
-@inlined
-def is_watched(body, stepping):
-    """Whether a body is fast."""
-    return body < stepping.moves.shape[0] and stepping.moves[body] > 0.0
+        closes = -load(rows, ROW * i + BEFORE)
+        solved = marks[contact.a] != 1 and marks[contact.b] != 1
+        if solved or closes - max(contact.separation, 0.0) / h <= allowed:
+            contact.separation = max(contact.separation, (1.0 + ROUNDING) * h * closes)
 
 
 @njit
 def extend_travel(h, tables):
     """Let detection look for the bodies marked last as far as they move within h (s), or farther if it did before."""
     collision, bodies = tables.collision, tables.collision.marks.shape[0] - 1
-    travel, members, counts = collision.travel, collision.members, collision.counts
+    travel, members, counts, motion = collision.travel, collision.members, collision.counts, tables.stepping.motion
     for m in range(bodies, bodies + counts[NEAR_MEMBERS]):
         body = members[m]
         if collision.marks[body] == counts[ROUND]:
-            kin = tables.system.kinematics[body]
-            travel[2 * body] = max(travel[2 * body], h * norm(load3(kin.v)))
-            travel[2 * body + 1] = max(travel[2 * body + 1], h * norm(load3(kin.omega)))
+            at = MOTION * body
+            travel[2 * body] = max(travel[2 * body], h * norm(three(motion, at + LINEAR)))
+            travel[2 * body + 1] = max(travel[2 * body + 1], h * norm(three(motion, at + ANGULAR)))
 
 
 # Impulses ---------------------------------------------------------------------------------------------------------------

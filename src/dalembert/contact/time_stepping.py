@@ -163,7 +163,7 @@ class ContactStepper(FixedStepper):
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
-        if self._tables.options.fast[0]:
+        if self._tables.options.fast[0] or self.report.room[0] > 0:
             self._fit_struck()
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         if self._is_wide:

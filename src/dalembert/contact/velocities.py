@@ -8,7 +8,8 @@ looks again. Work of the applied forces is booked when all impulses are known, a
 In order: all changes of velocity; contacts and rows; impulses and biases; the applied forces.
 """
 
-from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, clear_warm_start, save_warm_start
+from ..collide.near import ELSEWHERE
+from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
 from ..core.c_function import DERIVATIVE, POWERS, call_pointer
 from ..core.jit import njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
@@ -21,6 +22,7 @@ from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_T
 from .fast import ignore_far_ahead, is_fast, note_contacts, outruns, show_start, show_velocities
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
+from .nearby import add_nearby, concerns_few, exchange_nearby, forget_nearby, solve_marked
 from .parallel import BIASES, SAVE_IMPULSES, over_all_contacts, prepare_rows, shares_contacts
 from .position_correction import apply_correction, plan_correction
 from .restitution import (
@@ -109,13 +111,21 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
     watched = not joint_space or tables.system.commands.shape[0] == 0
+    few, nearby = concerns_few(tables), False
     while watched and status == OK and looks < MOST_LOOKS and outruns_detection(reach, with_forces, bounced, tables):
+        status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
+        nearby = status != ELSEWHERE
+        if nearby:
+            break
+        few = False
         corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
         looks += 1
     if status == OK and watched:
         status = watch_fast(with_forces, tables)
     if status != OK:
         return status
+    if nearby:
+        exchange_nearby(tables)
     end_stage(stepping.timer, SOLVER)
     if shares_contacts(collision):
         over_all_contacts(SAVE_IMPULSES, tables)
@@ -131,12 +141,30 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     call_limits(APPLY_TO_STATE, h, y, tables)
     if with_forces:
         book_work(h, corrected, y, tables)
+    if nearby:
+        exchange_nearby(tables)
+        status = add_nearby(y, tables)
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
     if tables.system.commands.shape[0] > 0:
         call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
-    return OK
+    return status
+
+
+@njit
+def solve_outrun(h, reach, corrected, y, tables):
+    """What marked bodies meet that detection did not look for, from the velocities after the impulses of the step: an impact
+    among those that it concerns. Returns a status: ELSEWHERE where all contacts are to be solved again."""
+    collision, report = tables.collision, tables.stepping.report[0]
+    allowed = max(report.residual, tables.stepping.options[0].tolerance)
+    status = solve_marked(h, reach, allowed, corrected, y, tables)
+    island = collision.islands[collision.counts[ISLANDS]]
+    if status == ELSEWHERE:
+        forget_nearby(tables)
+    elif report.aim <= 0.0 or island.residual * report.aim > report.residual * island.aim:
+        report.residual, report.aim = island.residual, island.aim
+    return status
 
 
 @njit
