@@ -17,7 +17,7 @@ import pytest
 from .pages import DOCS, ROOT
 
 PACKAGE = ROOT / "src" / "dalembert"
-MOST_FILES = {"step-of-a-mechanism": 8, "step-of-contact": 14, "step-of-cloth": 10}
+MOST_FILES = {"step-of-a-mechanism": 8, "step-of-contact": 17, "step-of-cloth": 10}
 LINE = re.compile(r"^(?P<indent> *)- \[`(?P<file>[\w/]+\.py): (?P<name>[\w.]+)`\]\((?P<link>\S+)\)"
                   r"(?: \(by `(?P<by>\w+)`\))?: (?P<text>\S.*)$")  # fmt: skip
 
@@ -133,9 +133,9 @@ def test_a_wrong_page_is_noticed(tmp_path, monkeypatch):
     text = (DOCS / "step-of-contact.md").read_text("utf-8")
     monkeypatch.setattr(f"{__name__}.DOCS", tmp_path)
     changed = tmp_path / "step-of-contact.md"
-    changed.write_text(text.replace("contact/step.py: set_biases`", "contact/step.py: set_bias`"), "utf-8")
+    changed.write_text(text.replace("contact/velocities.py: set_biases`", "contact/velocities.py: set_bias`"), "utf-8")
     with pytest.raises(
-        AssertionError, match=r"contact/step.py has no set_bias; there is one in contact/restitution.py"
+        AssertionError, match=r"contact/velocities.py has no set_bias; there is one in contact/restitution.py"
     ):
         test_functions_are_in_the_files_that_the_page_names("step-of-contact")
     lines = text.splitlines(keepends=True)

@@ -42,8 +42,8 @@ def place_colliders(y, bodies, margin, collision):
     """Fill `places` from the poses in the state vector y of so many bodies, with boxes grown by `margin` (m) or more, their
     motion since the last narrow phase, and the fat boxes of those that have left theirs; returns the first collider whose
     pose is not finite, or −1."""
-    colliders, places, fat_boxes, asleep = collision.colliders, collision.places, collision.fat_boxes, collision.asleep
-    counts, travel, fresh = collision.counts, collision.travel, collision.counts[MET] != 0
+    colliders, places, asleep = collision.colliders, collision.places, collision.asleep
+    counts, fresh = collision.counts, collision.counts[MET] != 0
     counts[MET] = 0
     for i in range(colliders.shape[0]):
         collider, place = colliders[i], places[i]
@@ -54,32 +54,41 @@ def place_colliders(y, bodies, margin, collision):
         nap = asleep[collider.body]
         if (nap > AWAKE or collider.body >= bodies) and nap == place.nap and place.reach == margin and place.known != 0:
             continue  # what sleeps, and the world
-        rotation = nine(collider.rotation)
-        x, centre = load3(collider.position), (0.0, 0.0, 0.0)
-        reach = 0.0
-        if collider.body < bodies:
-            at = STATE_SIZE * collider.body
-            turn = to_matrix((load(y, at + 3), load(y, at + 4), load(y, at + 5), load(y, at + 6)))
-            centre = (load(y, at), load(y, at + 1), load(y, at + 2))
-            x = add(centre, matvec(turn, x))
-            rotation = matmul(turn, rotation)
-            sweep = load(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
-            reach = load(travel, 2 * collider.body) + sweep
-        note_motion(collider, place, x, rotation)
-        store3(place.x, x)
-        store3(place.centre, centre)
-        for k in range(9):
-            place.rotation[k] = rotation[k]
-        place.moves, place.nap, place.known = reach, nap, 1
-        place.reach = max(margin, reach)
-        bound(collider, place, x, rotation, collision.vertices, place.reach)
-        if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
-            place.known = 0
+        if not place_collider(i, y, bodies, margin, collision):
             return i
-        if must_widen(collider, place, fat_boxes[i]):
-            widen(collider, place, fat_boxes[i], FAT * collider.radius if collider.body < bodies else 0.0)
-            counts[LEFT] += 1
     return -1
+
+
+@njit
+def place_collider(i, y, bodies, margin, collision):
+    """The same of collider i; returns whether its pose is finite."""
+    collider, place, fat, travel = collision.colliders[i], collision.places[i], collision.fat_boxes[i], collision.travel
+    rotation = nine(collider.rotation)
+    x, centre = load3(collider.position), (0.0, 0.0, 0.0)
+    reach = 0.0
+    if collider.body < bodies:
+        at = STATE_SIZE * collider.body
+        turn = to_matrix((load(y, at + 3), load(y, at + 4), load(y, at + 5), load(y, at + 6)))
+        centre = (load(y, at), load(y, at + 1), load(y, at + 2))
+        x = add(centre, matvec(turn, x))
+        rotation = matmul(turn, rotation)
+        sweep = load(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
+        reach = load(travel, 2 * collider.body) + sweep
+    note_motion(collider, place, x, rotation)
+    store3(place.x, x)
+    store3(place.centre, centre)
+    for k in range(9):
+        place.rotation[k] = rotation[k]
+    place.moves, place.nap, place.known = reach, collision.asleep[collider.body], 1
+    place.reach = max(margin, reach)
+    bound(collider, place, x, rotation, collision.vertices, place.reach)
+    if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
+        place.known = 0
+        return False
+    if must_widen(collider, place, fat):
+        widen(collider, place, fat, FAT * collider.radius if collider.body < bodies else 0.0)
+        collision.counts[LEFT] += 1
+    return True
 
 
 @njit

@@ -31,6 +31,7 @@ from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders
 from .build import Solid, kinds_in, make_collision, with_room
 from .islands import order_contacts, wake_touched
 from .narrow_phase import Narrow, family_of
+from .near import LOOK_NEAR, MEET, WRITE_PAIR, detect_near
 from .tables import (
     AWAKE,
     CONTACT,
@@ -145,7 +146,7 @@ def check(collision: Collision) -> None:
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 NOT_FINITE = 2  # status: a pose is not a number
-MEET, MEET_WOKEN, WRITE = -1, -2, -3  # kinds of jobs; negative, as no number of bodies is
+MEET_WOKEN, WRITE = -2, -3  # kinds of jobs, with MEET and WRITE_PAIR; negative, as no number of bodies is
 CHUNK = 16  # pairs that a thread takes at a time
 
 
@@ -179,13 +180,15 @@ def detect(y, bodies, margin, collision):
 @njit
 def do_job(kind, begin, end, data, collision):
     """Do one job for pairs begin … end: the narrow phase of all (MEET) or of those that have slept (MEET_WOKEN); or for those
-    that touch, their contacts (WRITE). data : the address of the collision tables. Returns 1 where a manifold has another
-    number of points than before, else 0."""
+    that touch, their contacts (WRITE; WRITE_PAIR, by the numbers of pairs). data : the address of the collision tables.
+    Returns 1 where a manifold has another number of points than before, else 0."""
     manifolds, changed = collision.manifolds, 0.0
     for k in range(begin, end):
         if kind == WRITE:
             number = collision.touching[k].pair
             write_contacts(collision.pairs[number], number, manifolds[number], collision)
+        elif kind == WRITE_PAIR:
+            write_contacts(collision.pairs[k], k, manifolds[k], collision)
         elif kind == MEET or manifolds[k].points == SKIPPED:
             before = manifolds[k].points
             meet(collision.pairs[k], k, manifolds[k], data, collision)
@@ -315,8 +318,11 @@ def coefficients(pair, one, two, count, collision):
     return combined(one, two)
 
 
-# Detection, (tables, bodies, margin, y, numbers of it, …), or a job of it, (slot, kind, …, begin, …, end); see `thread_pool`.
+# Detection, (tables, bodies, margin, y, numbers of it, …), that about some bodies, (tables, LOOK_NEAR, margin, y, …), or a
+# job of it, (slot, kind, …, begin, …, end); see `thread_pool`.
 def detect_entry(data, bodies, margin, y, n, nothing, m):
+    if bodies == LOOK_NEAR:
+        return detect_near(_floats(y, n), margin, table_at(Collision, data))
     if bodies < 0:
         tables = _addresses(data, 1)[COLLISION_SLOT]
         result = _floats(nothing, 1)
@@ -372,6 +378,8 @@ class Detector:
         self._share(with_pairs(self.collision, pairs, contacts))
 
     def _call(self, data: int, bodies: int, margin: float, y: int, n: int, nothing: int, m: int) -> int:
+        if bodies == LOOK_NEAR:
+            return int(detect_near(view(y, n), margin, self.collision))
         return int(detect(view(y, n), bodies, margin, self.collision))
 
     def _call_job(self, slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:

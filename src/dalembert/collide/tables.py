@@ -120,9 +120,11 @@ ISLAND = np.dtype(
 # Entries of `counts`: the numbers of pairs, contacts and islands; the room needed, where there was not enough; the axes of
 # the sweep and its strips; the number of bodies that contacts can move, those after them being kinematic; how many fat boxes
 # have changed since pairs were found; whether the narrow phase has taken the motion in `places` into account; whether
-# `contacts` are in the order of the manifolds; how many pairs touch.
+# `contacts` are in the order of the manifolds; how many pairs touch. Of `near`: the round of its look, how many contacts and
+# bodies it has found.
 PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(8)
-MOVED, LEFT, MET, ORDERED, TOUCH, COUNTS = range(8, 14)
+MOVED, LEFT, MET, ORDERED, TOUCH = range(8, 13)
+ROUND, NEAR, NEAR_MEMBERS, COUNTS = range(13, 17)
 # Numbers of an entry of a strip: lower and upper end of a fat box along the axis of the sweep, across the strips, and along
 # the third axis; whether it has changed; the collider.
 ENTRY, ENTRY_LEFT, ENTRY_COLLIDER = 8, 6, 7
@@ -216,6 +218,7 @@ class Collision(NamedTuple):
     manifold: Any = column(
         "1", MANIFOLD, unit="normal 1, position m, separation m", writer="collide.narrow_phase", doc="its result"
     )
+    spare: Any = column("1", MANIFOLD, unit="normal 1, position m, separation m", writer="collide.near", doc="scratch")
     manifolds: Any = column(
         "pairs",
         MANIFOLD,
@@ -246,7 +249,11 @@ class Collision(NamedTuple):
         used="counts[ISLANDS]",
         writer="collide.islands",
     )
-    members: Any = column("bodies", np.int64, writer="collide.islands")
+    members: Any = column(
+        "2 * bodies", np.int64, writer="collide.islands",
+        doc="bodies of islands; after as many as there are bodies, those that `near` found",
+    )  # fmt: skip
+    marks: Any = column("bodies + 1", np.int64, writer="collide.near", doc="see `near`")
     colours: Any = column("pairs", np.int64, writer="collide.islands")
     # Groups: four pairs of one colour, those with most points first
     lanes: Any = column(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.near import begin_near, mark_near
 from ..collide.tables import CONTACTS
 from ..core.jit import njit
 from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
@@ -136,34 +137,45 @@ def driven_distance(body, h, tables):
 @njit
 def outruns(h, with_forces, bounced, motion, tables):
     """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
-    if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies."""
-    stepping, travel, kinematics = tables.stepping, tables.collision.travel, tables.system.kinematics
-    thickness, swing = stepping.thickness, stepping.swing
-    least, found = 0.5 * stepping.options[0].margin, False
-    for i in range(thickness.shape[0]):
-        at = MOTION * i
-        moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
-        beyond = moved - load(travel, 2 * i) + load(swing, i) * max(0.0, turned - load(travel, 2 * i + 1)) - least
-        if beyond <= 0.0 or thickness[i] == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
-            continue
-        if with_forces:
-            beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(kinematics[i].force))
-        if beyond > (0.0 if bounced else OUTRUN * load(thickness, i)):
-            store(travel, 2 * i, max(moved, load(travel, 2 * i)))
-            store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
+    if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies, and marks them (`collide.near`)."""
+    found = False
+    for i in range(tables.stepping.thickness.shape[0]):
+        if body_outruns(i, h, with_forces, bounced, motion, tables):
+            if not found:
+                begin_near(tables.collision)
+            mark_near(i, tables.collision)
             found = True
     return found
 
 
 @njit
-def ignore_far_ahead(h, motion, tables):
-    """Separate the contacts that are far ahead of fast bodies, which may pass beside them: their normals are those of another
-    place. Continuous collision detection finds these impacts where they happen. The normal of a half-space is the same
-    everywhere."""
+def body_outruns(i, h, with_forces, bounced, motion, tables):
+    """The same of body i."""
+    stepping, travel, at = tables.stepping, tables.collision.travel, MOTION * i
+    thickness = load(stepping.thickness, i)
+    moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
+    beyond = moved - load(travel, 2 * i) + load(stepping.swing, i) * max(0.0, turned - load(travel, 2 * i + 1))
+    beyond -= 0.5 * stepping.options[0].margin
+    if beyond <= 0.0 or thickness == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
+        return False
+    if with_forces:
+        beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(tables.system.kinematics[i].force))
+    if beyond <= (0.0 if bounced else OUTRUN * thickness):
+        return False
+    store(travel, 2 * i, max(moved, load(travel, 2 * i)))
+    store(travel, 2 * i + 1, max(turned, load(travel, 2 * i + 1)))
+    return True
+
+
+@njit
+def ignore_far_ahead(begin, end, h, motion, tables):
+    """Separate those of contacts begin … end that are far ahead of fast bodies, which may pass beside them: their normals are
+    those of another place. Continuous collision detection finds these impacts where they happen. The normal of a half-space
+    is the same everywhere."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     colliders, pairs = tables.collision.colliders, tables.collision.pairs
     thickness = stepping.thickness
-    for i in range(tables.collision.counts[CONTACTS]):
+    for i in range(begin, end):
         contact = contacts[i]
         least, fast, both = math.inf, False, 0.0
         for body in (contact.a, contact.b):
@@ -183,17 +195,37 @@ def ignore_far_ahead(h, motion, tables):
 
 
 @njit
+def forget_struck(stepping):
+    """Empty the table of impacts in free motion, at the start of a step."""
+    if stepping.report[0].struck > 0:
+        for i in range(stepping.struck_slots.shape[0]):
+            stepping.struck_slots[i] = 0
+    stepping.report[0].struck = 0
+
+
+@njit
+def slot_of(a, b, struck, slots):
+    """The slot of a pair of colliders in a hash table with open addressing: the one with its row of `struck`, plus 1, or the
+    empty one where it belongs. Half of the slots or more are empty; their number is a power of two."""
+    mask, mixed = slots.shape[0] - 1, a * 73856093 + b * 19349663
+    at = (mixed ^ (mixed >> 16)) & mask
+    while slots[at] != 0 and (struck[slots[at] - 1].a != a or struck[slots[at] - 1].b != b):
+        at = (at + 1) & mask
+    return at
+
+
+@njit
 def note_impulse(a, b, position, axes, impulse, tables):
     """Add an impulse (world axes) on collider b, and its opposite on a, to `struck`. Returns whether there was room."""
-    struck, report = tables.stepping.struck, tables.stepping.report[0]
-    number = 0
-    while number < report.struck and (struck[number].a != a or struck[number].b != b):
-        number += 1
+    struck, slots, report = tables.stepping.struck, tables.stepping.struck_slots, tables.stepping.report[0]
+    at = slot_of(a, b, struck, slots) if struck.shape[0] > 0 else -1
+    number = slots[at] - 1 if at >= 0 and slots[at] > 0 else report.struck
     if number >= struck.shape[0]:
-        report.room = 2 * number
+        report.room = max(2 * number, 1)
         return False
     row = struck[number]
     if number == report.struck:
+        slots[at] = number + 1
         report.struck += 1
         row.a, row.b = a, b
         store3(row.position, position)
@@ -206,10 +238,10 @@ def note_impulse(a, b, position, axes, impulse, tables):
 
 
 @njit
-def note_contacts(tables):
-    """Add the impulses of all contacts. Returns whether there was room."""
+def note_contacts(begin, end, tables):
+    """Add the impulses of contacts begin … end. Returns whether there was room."""
     contacts, pairs = tables.collision.contacts, tables.collision.pairs
-    for i in range(tables.collision.counts[CONTACTS]):
+    for i in range(begin, end):
         contact = contacts[i]
         p, axes = load3(contact.impulse), axes_of(contact)
         if p[0] != 0.0:

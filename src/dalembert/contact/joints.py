@@ -142,7 +142,7 @@ def apply_impulses(y, tables):
         run_parallel(collision.job_queue, CONTACT_JOBS, ADD_IMPULSES_OF_ISLANDS, 0, count, 1)
     else:
         add_impulses(0, collision.counts[CONTACTS], y, tables)
-    book_impulses(y, tables)
+    book_impulses(0, collision.counts[CONTACTS], y, tables)
     apply_joint_impulses(y, tables)
 
 
@@ -169,11 +169,12 @@ def add_impulses(begin, end, y, tables):
 
 
 @njit
-def book_impulses(y, tables):
-    """The works that `add_impulses` found to the ledger, and the impulses on kinematic bodies and from the world."""
+def book_impulses(begin, end, y, tables):
+    """The works that `add_impulses` found for contacts begin … end to the ledger, and their impulses on kinematic bodies and
+    from the world."""
     stepping, contacts, moved = tables.stepping, tables.collision.contacts, tables.collision.counts[MOVED]
     works, entry = stepping.contact_works, stepping.options[0].ledger
-    for i in range(tables.collision.counts[CONTACTS]):
+    for i in range(begin, end):
         contact = contacts[i]
         if contact.impulse[0] == 0.0:
             continue

@@ -11,69 +11,43 @@ Overlap is not removed by velocities, which would add energy, but by displacemen
 (`position_correction`). As forces and impulses change the velocities from v⁻ to v⁺ at one place, the kinetic energy
 changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
 
-In order: a run of steps and the step, its changes of velocity, free motion, its forces, and sleep.
+The two drifts are in `free_motion`, all that happens at the middle in `velocities`.
+
+In order: a run of steps, the step, its two halves, and sleep.
 """
 
 import numpy as np
 
 from ..collide.tables import (
     AWAKE,
-    CONTACTS,
     ISLANDS,
-    NEED_ROOM,
     UNMOVED,
-    clear_warm_start,
     save_warm_start,
 )
-from ..core.c_function import C_SIGNATURE, COMPLETE, DERIVATIVE, DRIFT, KINEMATICS, POWERS, call_pointer, viewer
+from ..core.c_function import C_SIGNATURE, COMPLETE, KINEMATICS, call_pointer, viewer
 from ..core.jit import CFunction, njit
 from ..core.math3 import (
     add,
-    add_scaled,
     cross,
     dot,
     load3,
-    matvec,
     norm,
-    perpendicular,
     scale,
-    store3,
-    sub,
-    symvec,
 )
 from ..core.profiler import begin_timing, end_stage
-from ..core.simd import clear, copy, is_finite, load, store
+from ..core.simd import copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
-from ..core.tables import own_address, table_at
+from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
-from ..dynamics.commands import BEGIN_INSTANT, BEGIN_STEP, MOTIONS, PLACES, SETTLE, SHOW_VELOCITIES, call_commands
-from ..dynamics.kinematics import load9
+from ..dynamics.commands import BEGIN_STEP, PLACES, call_commands
 from ..model.tables import (
-    CONSTRAINT_WORK,
     LEDGER,
     PROJECTION_WORK,
-    REACTION_IMPULSE,
-    REACTION_TORQUE,
     STATE_SIZE,
 )
-from .fast import (
-    FIND,
-    IMPACT_NORMAL,
-    IMPACT_POINT,
-    SIDE_A,
-    SIDE_B,
-    STRIKE,
-    TIME,
-    ignore_far_ahead,
-    is_fast,
-    note_contacts,
-    note_strike,
-    outruns,
-    show_start,
-    show_velocities,
-)
-from .gauss_seidel import axes_of
-from .joints import add_impulses, apply_impulses, book_reaction, set_targets
+from .fast import forget_struck
+from .free_motion import advance, advance_trees
+from .joints import add_impulses, book_reaction
 from .parallel import (
     ADD_IMPULSES,
     ADD_IMPULSES_OF_ISLANDS,
@@ -83,83 +57,36 @@ from .parallel import (
     SAVE_IMPULSES,
     SEPARATIONS,
     is_shared,
-    over_all_contacts,
-    prepare_rows,
-    shares_contacts,
     whole_pairs,
 )
-from .position_correction import apply_correction, move_separations, overlap_of, plan_correction
-from .restitution import (
-    ELASTIC_ROUNDS,
-    add_impacts,
-    bounce_mechanisms,
-    gap_bias,
-    load_free_motion,
-    load_speeds,
-    make_impacts,
-    set_bias,
-)
-from .solve import run_job, solve_impulses
+from .position_correction import move_separations, overlap_of
+from .solve import run_job
 from .tables import (
     ANGULAR,
-    APPLY_TO_STATE,
-    BEFORE,
     BEGIN_SURFACES,
-    BEGIN_WAY,
-    BOOK,
-    BOOK_CORRECTION_OF_SOFT,
-    BOOK_SURFACES,
-    DETECTION,
-    FILL_ROWS,
-    FILL_SURFACES,
     FINISH,
-    FREE_SPEEDS,
-    INVERSE_INERTIA,
-    INVERSE_MASS,
-    INVERSE_NORMAL,
     LINEAR,
-    MARK_SURFACES,
     MOTION,
     PLACE,
     PLACE_ON_WAY,
-    POWER,
-    RATES,
-    REFACTOR,
-    RESPOND_SURFACES,
     RESTORE_SURFACES,
-    ROW,
-    SAVE_SURFACES,
     SET_SOFT,
-    SET_SOFT_IDLE,
-    SET_STOPS,
     SMOOTH,
-    SOLVER,
     START_STEP,
     STOP_ISLAND,
     TURN,
     UPDATE,
-    UPDATE_ROWS,
-    UPDATE_ROWS_IDLE,
-    UPDATE_SATURATION,
-    WALK,
     ContactTables,
     call_coordinates,
     call_limits,
-    call_mechanism,
     call_surfaces,
     in_joint_space,
     load_motion,
     note_residual,
-    note_way,
-    relative_velocity,
-    six,
     three,
 )
+from .velocities import detect, evaluate_forces, resolve_impacts, set_gap_biases, set_travel, solve_velocities
 
-MOST_LOOKS = 16  # of collision detection in a step
-MOST_IMPACTS = 64  # of fast bodies in half a step
-SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
-AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
 _floats = viewer(np.float64)
@@ -294,7 +221,8 @@ def step(t, y, dydt, tables):
     save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
-    report.struck, report.unnoted, report.way_residual, report.way_aim = 0, 0, 0.0, 1.0
+    forget_struck(stepping)
+    report.unnoted, report.way_residual, report.way_aim = 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
     status = look_from_start(t, y, dydt, tables) if report.again != 0 and was_fast else OK
@@ -304,6 +232,8 @@ def step(t, y, dydt, tables):
     end_stage(timer, SMOOTH)
     if status == OK:
         status = solve_velocities(h, True, y, dydt, tables)
+    if status == OK and sleeps_at_middle(tables):
+        status = put_to_sleep(y, tables)
     residual, aim = report.residual, report.aim  # impacts in free motion follow
     if status == OK:
         status = move_to_end(t, h, y, dydt, tables)
@@ -314,7 +244,8 @@ def step(t, y, dydt, tables):
         swap(y, stepping.saved)
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
-        report.impacts, report.held, report.struck, report.again = impacts, held, 0, 1
+        forget_struck(stepping)
+        report.impacts, report.held, report.again = impacts, held, 1
         if was_fast:
             copy(y, stepping.origin)
         restore_kinematics(t, y, dydt, tables)
@@ -419,464 +350,6 @@ def find_initial_contacts(t, y, dydt, tables):
 
 
 @njit
-def resolve_impacts(t, h, y, dydt, tables):
-    """Resolve the contacts of bodies that would close within h (s) from the state y, by impulses alone. Returns a status."""
-    call_limits(SET_SOFT_IDLE, tables.stepping.options[0].dt, y, tables)
-    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
-    if status == OK and tables.system.commands.shape[0] > 0:
-        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
-    if status == OK:
-        call_limits(START_STEP, 0.0, y, tables)
-        status = solve_velocities(h, False, y, dydt, tables)
-    return status
-
-
-@njit
-def solve_velocities(h, with_forces, y, dydt, tables):
-    """All changes of momentum of a step, where the bodies are: by forces over h, if `with_forces`, and by impulses.
-
-    Detects contacts, and looks again where impulses make a body faster than detection assumed; writes momenta and ledger in
-    y, the impulses in the tables, and the displacements that remove overlap. Returns a status.
-    """
-    collision, stepping = tables.collision, tables.stepping
-    options, joint_space = stepping.options[0], in_joint_space(tables)
-    if options.fast != 0 and stepping.report[0].unnoted != 0 and not note_contacts(tables):
-        return NEED_ROOM
-    stepping.report[0].unnoted = 1
-    reach = options.dt if options.fast != 0 else h
-    set_travel(reach, tables.system.settings[0].rigid, tables.system.kinematics, collision)
-    corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
-    looks = 1
-    watched = not joint_space or tables.system.commands.shape[0] == 0
-    while watched and status == OK and looks < MOST_LOOKS and outruns_detection(reach, with_forces, bounced, tables):
-        corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
-        looks += 1
-    if status == OK and watched:
-        status = watch_fast(with_forces, tables)
-    if status != OK:
-        return status
-    end_stage(stepping.timer, SOLVER)
-    if shares_contacts(collision):
-        over_all_contacts(SAVE_IMPULSES, tables)
-    else:
-        save_warm_start(0, collision.counts[CONTACTS], collision)
-    call_surfaces(SAVE_SURFACES, h if with_forces else 0.0, y, tables)
-    if joint_space:
-        status = call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
-        call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
-        return status
-    apply_impulses(y, tables)
-    call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
-    call_limits(APPLY_TO_STATE, h, y, tables)
-    if with_forces:
-        book_work(h, corrected, y, tables)
-    if corrected:
-        apply_correction(y, tables)
-        call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
-    if tables.system.commands.shape[0] > 0:
-        call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
-    if with_forces and options.fast == 0 and options.sleep_after > 0.0:
-        return put_to_sleep(y, tables)
-    return OK
-
-
-@njit
-def outruns_detection(reach, with_forces, bounced, tables):
-    """Whether some body may meet what was not looked for, see `fast.outruns`; in joint coordinates shows the velocities of
-    bodies first."""
-    if in_joint_space(tables):
-        show_velocities(tables)
-        return outruns(reach, with_forces, bounced, tables.stepping.search_motion, tables)
-    return outruns(reach, with_forces, bounced, tables.stepping.motion, tables)
-
-
-@njit
-def watch_fast(with_forces, tables):
-    """Note whether some body is fast after the impulses. Returns a status: NEED_ROOM where continuous collision detection is
-    needed, and not at hand yet."""
-    options, stepping = tables.stepping.options[0], tables.stepping
-    if in_joint_space(tables):
-        fast = is_fast(options.dt, stepping.search_motion, tables)
-    else:
-        fast = is_fast(options.dt, stepping.motion, tables)
-    if fast:
-        options.fast = 1
-    elif with_forces:
-        options.fast = 0
-    return NEED_ROOM if options.fast != 0 and tables.callbacks[0].continuous == 0 else OK
-
-
-@njit
-def find_and_solve(h, with_forces, first, y, dydt, tables):
-    """Detect the contacts within the `travel` of the bodies, and find displacements and impulses; forces act on y at the
-    `first` look only. Returns (whether positions are to be corrected, whether elastic bodies bounced, a status)."""
-    collision, stepping = tables.collision, tables.stepping
-    driven, corrected, bounced = tables.system.commands.shape[0] > 0, False, False
-    status = detect(stepping.state_of_bodies if in_joint_space(tables) else y, tables)
-    if status != OK:
-        return corrected, bounced, status
-    end_stage(stepping.timer, DETECTION)
-    call_surfaces(MARK_SURFACES, 0.0, y, tables)
-    if driven:
-        call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
-    status = fill_rows(h, with_forces, y if first or not with_forces else stepping.saved, y, tables)
-    if status == OK:
-        call_surfaces(FILL_SURFACES, h if with_forces else 0.0, y, tables)
-    if status == OK and with_forces:
-        corrected, status = plan_correction(tables)
-        if first:
-            apply_forces(h, y, dydt, tables)
-        if driven:
-            call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
-        load_speeds(h, y, tables)
-    elif status == OK:
-        clear_warm_start(collision)  # of another step, or of none
-        load_speeds(0.0, y, tables)
-    if status == OK:
-        bounced, status = find_impulses(h, with_forces, y, tables)
-    return corrected, bounced, status
-
-
-@njit
-def detect(y, tables):
-    """Find the contacts of bodies at the state y, within their `travel`. Returns a status."""
-    bodies = tables.system.settings[0].rigid
-    detector, data = tables.callbacks[0].detector, tables.callbacks[0].detector_data
-    status = call_pointer(detector, data, bodies, tables.stepping.options[0].margin, y, y)
-    if status != OK:
-        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
-    return OK
-
-
-@njit
-def fill_rows(h, with_forces, before, y, tables):
-    """The rows of contacts, joints and bounds of a step over h, and the velocities before it, which are those of the momenta
-    in `before`. Returns a status."""
-    if in_joint_space(tables):
-        if tables.stepping.options[0].fast != 0:
-            show_start(tables)
-            ignore_far_ahead(tables.stepping.options[0].dt, tables.stepping.search_motion, tables)
-        return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
-    load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
-    options = tables.stepping.options[0]
-    motion = tables.stepping.motion
-    if not with_forces and is_fast(options.dt, motion, tables):
-        options.fast = 1
-    if options.fast != 0:
-        ignore_far_ahead(options.dt, motion, tables)
-    prepare_rows(tables)
-    set_targets(tables)
-    return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
-
-
-@njit
-def find_impulses(h, with_forces, y, tables):
-    """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
-    Returns (whether elastic bodies bounced, a status)."""
-    impacts = 0
-    if set_biases(h, tables) and not in_joint_space(tables):
-        impacts = make_impacts(h, with_forces, y, tables)
-    call_limits(SET_STOPS, h, y, tables)
-    bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
-    if status == OK:
-        status = solve_impulses(tables)
-    trial = 0
-    while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
-        trial += 1
-        status = call_limits(REFACTOR, h, y, tables)
-        if status == OK and in_joint_space(tables):
-            call_surfaces(RESPOND_SURFACES, h, y, tables)
-        load_free_motion(h, impacts, y, tables)
-        if status == OK:
-            bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
-        if status == OK:
-            status = solve_impulses(tables)
-    if impacts != 0 or bounced:
-        add_impacts(tables)
-    return impacts == ELASTIC_ROUNDS or bounced, status
-
-
-@njit
-def set_travel(h, bodies, kinematics, collision):
-    """h |v| and h |ω| of each body: the reach of collision detection within the step."""
-    travel = collision.travel
-    for i in range(bodies):
-        kin = kinematics[i]
-        travel[2 * i] = h * norm(load3(kin.v))
-        travel[2 * i + 1] = h * norm(load3(kin.omega))
-
-
-@njit
-def set_biases(h, tables):
-    """The bias of each contact, gap / h, or e u_n⁻ of one that closes within the step. Returns whether one bounces."""
-    stepping = tables.stepping
-    contacts = tables.collision.contacts
-    motion = stepping.motion
-    rows = stepping.rows
-    slop = stepping.options[0].slop
-    bounces, rates, joint_space = False, stepping.contact_rates, in_joint_space(tables)
-    driven = tables.system.commands.shape[0] > 0
-    if joint_space:
-        call_coordinates(RATES, 0.0, motion, rates, tables)
-    stepping.job_time[0] = h
-    if shares_contacts(tables.collision) and not driven and over_all_contacts(BIASES, tables) == 0.0:
-        return False
-    for i in range(tables.collision.counts[CONTACTS]):
-        contact = contacts[i]
-        if contact.restitution == 0.0 and not driven:
-            contact.bias = gap_bias(contact, h, slop)
-            continue
-        n, _, _ = axes_of(contact)
-        if joint_space:
-            u = load(rates, 3 * i)
-        else:
-            u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
-        along = normal_surface_speed(contact, n, tables.system) if driven else 0.0
-        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
-        if driven:
-            contact.bias -= along
-            store(stepping.surface_speeds, i, along)
-    return bounces
-
-
-@njit
-def set_gap_biases(begin, end, tables):
-    """The biases of contacts begin … end without restitution; returns 1 if there are others, 0 if not."""
-    contacts, slop, h = tables.collision.contacts, tables.stepping.options[0].slop, tables.stepping.job_time[0]
-    others = 0.0
-    for i in range(begin, end):
-        if contacts[i].restitution == 0.0:
-            contacts[i].bias = gap_bias(contacts[i], h, slop)
-        else:
-            others = 1.0
-    return others
-
-
-@njit
-def normal_surface_speed(contact, normal, system):
-    """The normal part of the velocities of moving surfaces at a contact, b's less a's, which `motion` has in it: surfaces
-    move along themselves, so that biases take it out again."""
-    commands, kinematics, speed = system.commands, system.kinematics, 0.0
-    for i in range(commands.shape[0]):
-        row = commands[i]
-        sign = (1.0 if row.body == contact.b else 0.0) - (1.0 if row.body == contact.a else 0.0)
-        if row.body >= 0 and sign != 0.0:
-            rotation = load9(kinematics[row.body].rotation)
-            spin, arm = (
-                matvec(rotation, load3(row.surface_omega)),
-                load3(contact.arm_b if sign > 0.0 else contact.arm_a),
-            )
-            speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
-    return speed
-
-
-# Free motion -------------------------------------------------------------------------------------------------------------
-#
-# Where something is fast, it stops at each impact that the contacts of the step did not prevent (`continuous`). Impulses act
-# there on all that touches. An impact of a pair that is still there after that ends by an impulse on this pair alone.
-
-
-@njit
-def advance(t, h, first, y, dydt, tables):
-    """Free motion over h from t (s), in place, with the impacts of fast bodies; whether it is the `first` half of a step.
-    Returns a status."""
-    callbacks, stepping = tables.callbacks, tables.stepping
-    if stepping.options[0].fast == 0:
-        return drift(callbacks, h, y, dydt)
-    watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
-    if watch == 0:
-        return NEED_ROOM
-    left, last = h, (-1.0, -1.0)
-    for _ in range(MOST_IMPACTS):
-        status = show_commands(t + h - left, y, tables)
-        if status == OK:
-            status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
-        if status != OK or impact[TIME] >= left:
-            return drift(callbacks, left, y, dydt) if status == OK else status
-        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
-        last = impact[SIDE_A], impact[SIDE_B]
-        status = drift(callbacks, impact[TIME], y, dydt)
-        left -= impact[TIME]
-        report.impacts += 1
-        copy_momenta(y, tables)
-        if status == OK and again:
-            status = strike_alone(t + h - left, left, y, dydt, tables)
-        elif status == OK:
-            iterations = stepping.options[0].iterations
-            stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
-            status = resolve_impacts(t + h - left, left, y, dydt, tables)
-            stepping.options[0].iterations = iterations
-            note_way(report)
-        book_detour(left - h if first else left, y, tables)
-        if status != OK:
-            return status
-    return hold_fast(left, y, dydt, tables)
-
-
-# Between two middles the speeds of trees are constant. Where an impact has changed them, the coordinates are moved back along
-# them, so that PLACE or FINISH, which move on by half a step, end where they should.
-
-
-@njit
-def advance_trees(h, first, y, dydt, tables):
-    """The impacts in joint coordinates within h (s) from the state y, of the `first` or second half of a step. Returns a
-    status."""
-    stepping, report = tables.stepping, tables.stepping.report[0]
-    if stepping.options[0].fast == 0:
-        return OK
-    watch, impact, answer = tables.callbacks[0].continuous, stepping.impact, stepping.answer
-    if watch == 0:
-        return NEED_ROOM
-    if first:
-        call_coordinates(BEGIN_WAY, 0.0, y, answer, tables)
-    left, last = h, (-1.0, -1.0)
-    for _ in range(MOST_IMPACTS):
-        status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
-        if status != OK or impact[TIME] >= left:
-            if left != h:
-                call_coordinates(WALK, left - h, y, answer, tables)
-            return status
-        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
-        last = impact[SIDE_A], impact[SIDE_B]
-        call_coordinates(WALK, impact[TIME], y, answer, tables)
-        left -= impact[TIME]
-        report.impacts += 1
-        status = meet_on_way(again, left, left - h if first else left, y, dydt, tables)
-        if status != OK:
-            return status
-    report.held += 1
-    call_coordinates(WALK, -h, y, answer, tables)
-    return OK
-
-
-@njit
-def meet_on_way(again, left, detour, y, dydt, tables):
-    """The impulses of an impact where the trees are, `left` (s) before half the step ends; if met `again`, on its pair alone.
-    Books what forces have not done, see `book_detour`. Returns a status."""
-    stepping, answer = tables.stepping, tables.stepping.answer
-    status = call_coordinates(PLACE_ON_WAY, 0.0, y, answer, tables)
-    if status != OK:
-        return status
-    call_coordinates(POWER, 0.0, y, answer, tables)
-    before = answer[0]
-    if again:
-        status = strike_trees(y, tables)
-    else:
-        iterations = stepping.options[0].iterations
-        stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
-        status = solve_velocities(left, False, y, dydt, tables)
-        stepping.options[0].iterations = iterations
-        note_way(stepping.report[0])
-    if status == OK:
-        call_coordinates(POWER, 0.0, y, answer, tables)
-        entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
-        store(y, entry, load(y, entry) + detour * (before - answer[0]))
-    answer[0] = 0.0
-    return status
-
-
-@njit
-def strike_trees(y, tables):
-    """End the approach of the pair of the last impact by an impulse along its normal, as the only contact. Returns a
-    status."""
-    collision, stepping, report = tables.collision, tables.stepping, tables.stepping.report[0]
-    if report.unnoted != 0 and not note_contacts(tables):
-        return NEED_ROOM
-    report.unnoted = 0
-    impact, rigid = stepping.impact, tables.system.settings[0].rigid
-    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
-    side_a, side_b = int(impact[SIDE_A]), int(impact[SIDE_B])
-    if collision.contacts.shape[0] == 0:
-        return NEED_ROOM
-    contact = collision.contacts[0]
-    contact.a, contact.b = collision.colliders[side_a].body, collision.colliders[side_b].body
-    t = perpendicular(n)
-    s = cross(n, t)
-    for k in range(3):
-        contact.frame[k], contact.frame[3 + k], contact.frame[6 + k] = n[k], t[k], s[k]
-    store3(contact.position, p)
-    store3(contact.arm_a, sub(p, load3(tables.system.kinematics[contact.a].x)) if contact.a < rigid else p)
-    store3(contact.arm_b, sub(p, load3(tables.system.kinematics[contact.b].x)) if contact.b < rigid else p)
-    store3(contact.impulse, (0.0, 0.0, 0.0))
-    contact.friction, contact.restitution, contact.bias = 0.0, 0.0, 0.0
-    collision.counts[CONTACTS] = 1
-    for i in range(stepping.bounds.shape[0]):
-        stepping.bounds[i].impulse = 0.0
-    call_coordinates(FILL_ROWS, 0.0, y, stepping.answer, tables)
-    call_coordinates(FREE_SPEEDS, 0.0, y, stepping.answer, tables)
-    call_coordinates(RATES, 0.0, stepping.motion, stepping.contact_rates, tables)
-    size = max(0.0, -load(stepping.contact_rates, 0) * load(stepping.rows, INVERSE_NORMAL))
-    store3(contact.impulse, (size, 0.0, 0.0))
-    call_coordinates(BOOK, 0.0, y, stepping.answer, tables)
-    collision.counts[CONTACTS] = 0  # its impulse is in `struck`
-    return OK if size == 0.0 or note_strike(side_a, side_b, p, n, size, tables) else NEED_ROOM
-
-
-@njit
-def show_commands(t, y, tables):
-    """Write the poses of kinematic bodies at t (s) to y, and their velocities to the kinematics table. Returns a status."""
-    if tables.system.commands.shape[0] == 0:
-        return OK
-    status = call_commands(PLACES, t, y, y, tables.system)
-    return call_commands(MOTIONS, t, y, y, tables.system) if status == OK else status
-
-
-@njit
-def strike_alone(t, left, y, dydt, tables):
-    """An impulse on the pair of the last impact alone, at t (s). Returns a status."""
-    driven = tables.system.commands.shape[0] > 0
-    status = show_commands(t, y, tables)
-    if status == OK and driven:
-        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
-    if status == OK:
-        status = call_pointer(tables.callbacks[0].continuous, own_address(tables), STRIKE, left, y, dydt)
-    if status == OK and driven:
-        clear(tables.stepping.joint_impulses)
-        call_commands(SETTLE, 0.0, y, tables.stepping.joint_impulses, tables.system)
-    return status
-
-
-@njit
-def copy_momenta(y, tables):
-    """The momenta P of all bodies into `shift`."""
-    for i in range(tables.system.bodies.shape[0]):
-        for k in range(3):
-            store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
-
-
-@njit
-def book_detour(left, y, tables):
-    """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
-    moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
-    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
-    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
-    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
-    for i in range(bodies.shape[0]):
-        lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
-        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
-
-
-@njit
-def hold_fast(h, y, dydt, tables):
-    """Free motion over h (s) of what is not fast, after too many impacts; the others stay where they are. What the forces
-    would have done along their way is booked as work of projection. Returns a status."""
-    stepping, kinematics, bodies = tables.stepping, tables.system.kinematics, tables.system.bodies
-    moves, kept = stepping.moves, stepping.shift
-    stepping.report[0].held += 1
-    for i in range(bodies.shape[0]):
-        for k in range(7):
-            store(kept, MOTION * i + k, load(y, STATE_SIZE * i + k))
-    status = drift(tables.callbacks, h, y, dydt)
-    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
-    for i in range(bodies.shape[0]):
-        if moves[i] > 0.0:
-            y[entry] += h * bodies[i].inverse_mass * dot(load3(kinematics[i].force), three(y, STATE_SIZE * i + 7))
-            for k in range(7):
-                store(y, STATE_SIZE * i + k, load(kept, MOTION * i + k))
-    return status
-
-
-@njit
 def save_momenta(h, y, tables):
     """The momenta in y, after impacts in the first half of a step, become those before its middle."""
     saved = tables.stepping.saved
@@ -884,91 +357,6 @@ def save_momenta(h, y, tables):
         for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
             store(saved, k, load(y, k))
     call_limits(START_STEP, h, y, tables)
-
-
-# Forces -----------------------------------------------------------------------------------------------------------------
-
-
-@njit
-def drift(callbacks, h, y, spare):
-    """Free motion over h (s), in place; see `core.c_function.DRIFT`."""
-    spare[0] = h
-    return call_mechanism(callbacks, DRIFT, 0.0, y, spare)
-
-
-@njit
-def evaluate_forces(t, h, y, dydt, tables):
-    """Forces at the middle of the step, into the kinematics table; those that depend on velocities at v + ½ h v̇. Momenta
-    in y are as before. Returns a status."""
-    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
-    if status != OK or tables.stepping.options[0].predict == 0:
-        return status
-    for i in range(tables.system.bodies.shape[0]):
-        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
-            store(y, k, load(y, k) + 0.5 * h * load(dydt, k))
-    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
-    saved = tables.stepping.saved
-    for i in range(tables.system.bodies.shape[0]):
-        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
-            store(y, k, load(saved, k))
-    return status
-
-
-@njit
-def apply_forces(h, y, dydt, tables):
-    """P, L ← P, L + h (F, τ) of the applied forces, and their entries in the ledger. Their work follows when all impulses are
-    known (`book_work`)."""
-    if in_joint_space(tables):
-        return  # which are there already
-    system = tables.system
-    kinematics, asleep = system.kinematics, tables.collision.asleep
-    bodies = system.bodies.shape[0]
-    for i in range(bodies):
-        if asleep[i] != AWAKE:
-            book_support_of_sleeper(i, h, y, system)
-            continue
-        kin = kinematics[i]
-        at = STATE_SIZE * i + 7
-        for k in range(3):
-            store(y, at + k, load(y, at + k) + h * kin.force[k])
-            store(y, at + 3 + k, load(y, at + 3 + k) + h * kin.torque[k])
-    common = y.shape[0] - len(LEDGER)
-    dydt[common + CONSTRAINT_WORK] = 0.0
-    for k in range(3):
-        dydt[common + REACTION_IMPULSE + k] = 0.0
-        dydt[common + REACTION_TORQUE + k] = 0.0
-    for i in range(STATE_SIZE * bodies, y.shape[0] - system.power.shape[0]):
-        y[i] += h * dydt[i]
-    for i in range(common, y.shape[0]):
-        y[i] += h * dydt[i]
-
-
-@njit
-def book_work(h, corrected, y, tables):
-    """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), into the ledger; and along the displacement in `shift`, if
-    positions are `corrected`. The velocities in the kinematics table become these means."""
-    system, stepping = tables.system, tables.stepping
-    if stepping.options[0].predict == 0 and system.settings[0].stepped == 0:
-        return  # nothing acts but fields, which have a potential
-    kinematics, saved = system.kinematics, stepping.saved
-    motion, shift = stepping.motion, stepping.shift
-    for i in range(system.bodies.shape[0]):
-        kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
-        momentum, spin = add(three(saved, at + 7), three(y, at + 7)), add(three(saved, at + 10), three(y, at + 10))
-        v = scale(0.5 * load(motion, to + INVERSE_MASS), momentum)
-        omega = scale(0.5, symvec(six(motion, to + INVERSE_INERTIA), spin))
-        if corrected:
-            v = add_scaled(v, 1.0 / h, three(shift, to + LINEAR))
-            omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
-        store3(kin.v, v)
-        store3(kin.omega, omega)
-    if system.commands.shape[0] > 0:
-        call_commands(SHOW_VELOCITIES, 0.5, y, y, system)
-    call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
-    power = system.power
-    first = y.shape[0] - power.shape[0]
-    for i in range(power.shape[0] - len(LEDGER)):
-        y[first + i] += h * power[i]
 
 
 # Sleep ------------------------------------------------------------------------------------------------------------------
@@ -979,11 +367,11 @@ def book_work(h, corrected, y, tables):
 
 
 @njit
-def book_support_of_sleeper(body, h, y, system):
-    """Book the impulse of the supports of a sleeping body, which balances the forces on it over h (s)."""
-    kin = system.kinematics[body]
-    force, torque = scale(-h, load3(kin.force)), scale(-h, load3(kin.torque))
-    book_reaction(y, force, add(cross(three(y, STATE_SIZE * body), force), torque))
+def sleeps_at_middle(tables):
+    """Whether bodies fall asleep at the middle of a step, where velocities do not change after it; else they do at its
+    end."""
+    options = tables.stepping.options[0]
+    return options.sleep_after > 0.0 and options.fast == 0 and not in_joint_space(tables)
 
 
 @njit

@@ -190,19 +190,25 @@ def load_motion(y, bodies, kinematics, motion):
     """Fill `motion` with v = P/m, ω = I⁻¹ L, 1/m and I⁻¹ from the momenta in y, at the orientations of the kinematics
     table; of bodies that move by command, whose 1/m and I⁻¹ are zero, with the velocities there."""
     for i in range(bodies.shape[0]):
-        kin = kinematics[i]
-        at, to = STATE_SIZE * i, MOTION * i
-        w = bodies[i].inverse_mass
-        put_three(motion, to + LINEAR, scale(w, three(y, at + 7)))
-        store(motion, to + INVERSE_MASS, w)
-        inverse = kin.inverse_inertia
-        s = (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5])
-        for k in range(6):
-            store(motion, to + INVERSE_INERTIA + k, s[k])
-        put_three(motion, to + ANGULAR, symvec(s, three(y, at + 10)))
-        if w == 0.0:
-            put_three(motion, to + LINEAR, (kin.v[0], kin.v[1], kin.v[2]))
-            put_three(motion, to + ANGULAR, (kin.omega[0], kin.omega[1], kin.omega[2]))
+        load_motion_of(i, y, bodies, kinematics, motion)
+
+
+@njit
+def load_motion_of(i, y, bodies, kinematics, motion):
+    """The same of body i."""
+    kin = kinematics[i]
+    at, to = STATE_SIZE * i, MOTION * i
+    w = bodies[i].inverse_mass
+    put_three(motion, to + LINEAR, scale(w, three(y, at + 7)))
+    store(motion, to + INVERSE_MASS, w)
+    inverse = kin.inverse_inertia
+    s = (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5])
+    for k in range(6):
+        store(motion, to + INVERSE_INERTIA + k, s[k])
+    put_three(motion, to + ANGULAR, symvec(s, three(y, at + 10)))
+    if w == 0.0:
+        put_three(motion, to + LINEAR, (kin.v[0], kin.v[1], kin.v[2]))
+        put_three(motion, to + ANGULAR, (kin.omega[0], kin.omega[1], kin.omega[2]))
 
 
 # Tables ----------------------------------------------------------------------------------------------------------------
@@ -269,6 +275,7 @@ class Stepping(NamedTuple):
     struck: Any = column(
         "0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast"
     )
+    struck_slots: Any = column("0", np.int64, doc="a hash table of the pairs in `struck`, see `fast.slot_of`")
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
     change: Any = column("rows", unit="N s, N m s", doc="scratch: changes of joint impulses")

@@ -163,7 +163,7 @@ class ContactStepper(FixedStepper):
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
-        if self._tables.options.fast[0]:
+        if self._tables.options.fast[0] or self.report.room[0] > 0:
             self._fit_struck()
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         if self._is_wide:
@@ -203,7 +203,8 @@ class ContactStepper(FixedStepper):
         if room > len(old):
             table: Any = np.zeros(room, STRUCK).view(np.recarray)
             table[:used] = old[:used]
-            self._tables = self._tables._replace(struck=table)
+            slots = np.zeros(1 << (2 * room - 1).bit_length(), np.int64)  # a step begins with an empty table
+            self._tables = self._tables._replace(struck=table, struck_slots=slots)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""

@@ -146,7 +146,7 @@ def _check_collision(rigid: int, collision: Collision) -> None:
     colliders, count = collision.colliders, len(collision.colliders)
     _within("colliders.body", colliders.body, "bodies and the world", rigid + 1)
     _same("places", len(collision.places), "colliders", count)
-    _same("members", len(collision.members), "rigid bodies", rigid)
+    _same("members", len(collision.members), "twice the rigid bodies", 2 * rigid)
     _same("travel", len(collision.travel), "numbers of bodies and the world", 2 * (rigid + 1))
     for name in ("linked", "parents", "island_of", "taken", "islands", "asleep"):
         _same(name, len(getattr(collision, name)), "bodies and the world", rigid + 1)

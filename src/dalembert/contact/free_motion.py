@@ -1,0 +1,268 @@
+"""Free motion between the middles of two steps, and the impacts of fast bodies in it.
+
+Momenta are constant while bodies move freely. Where something is fast, the motion stops at each impact that the contacts of
+the step did not prevent (`continuous`). Impulses act there on what it concerns (`nearby`). An impact of a pair that is still
+there after that ends by an impulse on this pair alone.
+
+In order: free motion of bodies, what impacts do to the ledger, and free motion in joint coordinates.
+"""
+
+from ..collide.near import ELSEWHERE
+from ..collide.tables import CONTACTS, NEED_ROOM
+from ..core.c_function import DERIVATIVE, DRIFT, call_pointer
+from ..core.jit import njit
+from ..core.math3 import cross, dot, load3, perpendicular, store3, sub
+from ..core.simd import clear, load, store
+from ..core.status import OK
+from ..core.tables import own_address
+from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, PLACES, SETTLE, call_commands
+from ..model.tables import LEDGER, PROJECTION_WORK, STATE_SIZE
+from .fast import FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, STRIKE, TIME, note_contacts, note_strike
+from .nearby import SWEEPS_OF_IMPACTS, concerns_few, resolve_impact
+from .tables import (
+    BEGIN_WAY,
+    BOOK,
+    FILL_ROWS,
+    FREE_SPEEDS,
+    INVERSE_NORMAL,
+    MOTION,
+    PLACE_ON_WAY,
+    POWER,
+    RATES,
+    WALK,
+    call_coordinates,
+    call_mechanism,
+    note_way,
+    three,
+)
+from .velocities import resolve_impacts, solve_velocities
+
+MOST_IMPACTS = 64  # of fast bodies in half a step
+AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
+
+
+@njit
+def advance(t, h, first, y, dydt, tables):
+    """Free motion over h from t (s), in place, with the impacts of fast bodies; whether it is the `first` half of a step.
+    Returns a status."""
+    callbacks, stepping = tables.callbacks, tables.stepping
+    if stepping.options[0].fast == 0:
+        return drift(callbacks, h, y, dydt)
+    watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
+    if watch == 0:
+        return NEED_ROOM
+    left, last = h, (-1.0, -1.0)
+    for _ in range(MOST_IMPACTS):
+        status = show_commands(t + h - left, y, tables)
+        if status == OK:
+            status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
+        if status != OK or impact[TIME] >= left:
+            return drift(callbacks, left, y, dydt) if status == OK else status
+        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
+        last = impact[SIDE_A], impact[SIDE_B]
+        status = drift(callbacks, impact[TIME], y, dydt)
+        left -= impact[TIME]
+        report.impacts += 1
+        copy_momenta(y, tables)
+        if status == OK and again:
+            status = strike_alone(t + h - left, left, y, dydt, tables)
+        elif status == OK:
+            status = resolve_on_way(t + h - left, left, y, dydt, tables)
+            note_way(report)
+        book_detour(left - h if first else left, y, tables)
+        if status != OK:
+            return status
+    return hold_fast(left, y, dydt, tables)
+
+
+@njit
+def resolve_on_way(t, h, y, dydt, tables):
+    """Resolve an impact at t (s), with the contacts that would close within h (s): among the bodies that it concerns, or,
+    where that cannot be, all of them. Returns a status."""
+    options = tables.stepping.options[0]
+    if concerns_few(tables):
+        status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+        if status == OK:
+            status = resolve_impact(h, y, tables)
+        if status != ELSEWHERE:
+            return status
+    iterations = options.iterations
+    options.iterations = max(iterations, SWEEPS_OF_IMPACTS)
+    status = resolve_impacts(t, h, y, dydt, tables)
+    options.iterations = iterations
+    return status
+
+
+@njit
+def drift(callbacks, h, y, spare):
+    """Free motion over h (s), in place; see `core.c_function.DRIFT`."""
+    spare[0] = h
+    return call_mechanism(callbacks, DRIFT, 0.0, y, spare)
+
+
+@njit
+def show_commands(t, y, tables):
+    """Write the poses of kinematic bodies at t (s) to y, and their velocities to the kinematics table. Returns a status."""
+    if tables.system.commands.shape[0] == 0:
+        return OK
+    status = call_commands(PLACES, t, y, y, tables.system)
+    return call_commands(MOTIONS, t, y, y, tables.system) if status == OK else status
+
+
+@njit
+def strike_alone(t, left, y, dydt, tables):
+    """An impulse on the pair of the last impact alone, at t (s). Returns a status."""
+    driven = tables.system.commands.shape[0] > 0
+    status = show_commands(t, y, tables)
+    if status == OK and driven:
+        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
+    if status == OK:
+        status = call_pointer(tables.callbacks[0].continuous, own_address(tables), STRIKE, left, y, dydt)
+    if status == OK and driven:
+        clear(tables.stepping.joint_impulses)
+        call_commands(SETTLE, 0.0, y, tables.stepping.joint_impulses, tables.system)
+    return status
+
+
+@njit
+def hold_fast(h, y, dydt, tables):
+    """Free motion over h (s) of what is not fast, after too many impacts; the others stay where they are. What the forces
+    would have done along their way is booked as work of projection. Returns a status."""
+    stepping, kinematics, bodies = tables.stepping, tables.system.kinematics, tables.system.bodies
+    moves, kept = stepping.moves, stepping.shift
+    stepping.report[0].held += 1
+    for i in range(bodies.shape[0]):
+        for k in range(7):
+            store(kept, MOTION * i + k, load(y, STATE_SIZE * i + k))
+    status = drift(tables.callbacks, h, y, dydt)
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        if moves[i] > 0.0:
+            y[entry] += h * bodies[i].inverse_mass * dot(load3(kinematics[i].force), three(y, STATE_SIZE * i + 7))
+            for k in range(7):
+                store(y, STATE_SIZE * i + k, load(kept, MOTION * i + k))
+    return status
+
+
+# The ledger -------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def copy_momenta(y, tables):
+    """The momenta P of all bodies into `shift`."""
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(3):
+            store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
+
+
+@njit
+def book_detour(left, y, tables):
+    """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
+    moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
+    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
+    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
+        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
+
+
+# Joint coordinates ------------------------------------------------------------------------------------------------------
+#
+# Between two middles the speeds of trees are constant. Where an impact has changed them, the coordinates are moved back along
+# them, so that PLACE or FINISH, which move on by half a step, end where they should.
+
+
+@njit
+def advance_trees(h, first, y, dydt, tables):
+    """The impacts in joint coordinates within h (s) from the state y, of the `first` or second half of a step. Returns a
+    status."""
+    stepping, report = tables.stepping, tables.stepping.report[0]
+    if stepping.options[0].fast == 0:
+        return OK
+    watch, impact, answer = tables.callbacks[0].continuous, stepping.impact, stepping.answer
+    if watch == 0:
+        return NEED_ROOM
+    if first:
+        call_coordinates(BEGIN_WAY, 0.0, y, answer, tables)
+    left, last = h, (-1.0, -1.0)
+    for _ in range(MOST_IMPACTS):
+        status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
+        if status != OK or impact[TIME] >= left:
+            if left != h:
+                call_coordinates(WALK, left - h, y, answer, tables)
+            return status
+        again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
+        last = impact[SIDE_A], impact[SIDE_B]
+        call_coordinates(WALK, impact[TIME], y, answer, tables)
+        left -= impact[TIME]
+        report.impacts += 1
+        status = meet_on_way(again, left, left - h if first else left, y, dydt, tables)
+        if status != OK:
+            return status
+    report.held += 1
+    call_coordinates(WALK, -h, y, answer, tables)
+    return OK
+
+
+@njit
+def meet_on_way(again, left, detour, y, dydt, tables):
+    """The impulses of an impact where the trees are, `left` (s) before half the step ends; if met `again`, on its pair alone.
+    Books what forces have not done, see `book_detour`. Returns a status."""
+    stepping, answer = tables.stepping, tables.stepping.answer
+    status = call_coordinates(PLACE_ON_WAY, 0.0, y, answer, tables)
+    if status != OK:
+        return status
+    call_coordinates(POWER, 0.0, y, answer, tables)
+    before = answer[0]
+    if again:
+        status = strike_trees(y, tables)
+    else:
+        iterations = stepping.options[0].iterations
+        stepping.options[0].iterations = max(iterations, SWEEPS_OF_IMPACTS)
+        status = solve_velocities(left, False, y, dydt, tables)
+        stepping.options[0].iterations = iterations
+        note_way(stepping.report[0])
+    if status == OK:
+        call_coordinates(POWER, 0.0, y, answer, tables)
+        entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+        store(y, entry, load(y, entry) + detour * (before - answer[0]))
+    answer[0] = 0.0
+    return status
+
+
+@njit
+def strike_trees(y, tables):
+    """End the approach of the pair of the last impact by an impulse along its normal, as the only contact. Returns a
+    status."""
+    collision, stepping, report = tables.collision, tables.stepping, tables.stepping.report[0]
+    if report.unnoted != 0 and not note_contacts(0, collision.counts[CONTACTS], tables):
+        return NEED_ROOM
+    report.unnoted = 0
+    impact, rigid = stepping.impact, tables.system.settings[0].rigid
+    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
+    side_a, side_b = int(impact[SIDE_A]), int(impact[SIDE_B])
+    if collision.contacts.shape[0] == 0:
+        return NEED_ROOM
+    contact = collision.contacts[0]
+    contact.a, contact.b = collision.colliders[side_a].body, collision.colliders[side_b].body
+    t = perpendicular(n)
+    s = cross(n, t)
+    for k in range(3):
+        contact.frame[k], contact.frame[3 + k], contact.frame[6 + k] = n[k], t[k], s[k]
+    store3(contact.position, p)
+    store3(contact.arm_a, sub(p, load3(tables.system.kinematics[contact.a].x)) if contact.a < rigid else p)
+    store3(contact.arm_b, sub(p, load3(tables.system.kinematics[contact.b].x)) if contact.b < rigid else p)
+    store3(contact.impulse, (0.0, 0.0, 0.0))
+    contact.friction, contact.restitution, contact.bias = 0.0, 0.0, 0.0
+    collision.counts[CONTACTS] = 1
+    for i in range(stepping.bounds.shape[0]):
+        stepping.bounds[i].impulse = 0.0
+    call_coordinates(FILL_ROWS, 0.0, y, stepping.answer, tables)
+    call_coordinates(FREE_SPEEDS, 0.0, y, stepping.answer, tables)
+    call_coordinates(RATES, 0.0, stepping.motion, stepping.contact_rates, tables)
+    size = max(0.0, -load(stepping.contact_rates, 0) * load(stepping.rows, INVERSE_NORMAL))
+    store3(contact.impulse, (size, 0.0, 0.0))
+    call_coordinates(BOOK, 0.0, y, stepping.answer, tables)
+    collision.counts[CONTACTS] = 0  # its impulse is in `struck`
+    return OK if size == 0.0 or note_strike(side_a, side_b, p, n, size, tables) else NEED_ROOM

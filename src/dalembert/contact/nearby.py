@@ -1,0 +1,346 @@
+"""The impulses of an impact in free motion, among the bodies that it concerns.
+
+An impact of two bodies of thousands changes few velocities. All contacts of a step satisfy its law until then: so the bodies
+whose velocities do not change need no new solution, and keep the one that they have, with the same bits. The bodies concerned
+grow from the two that meet. In each round those contacts are found that one of them has, and some sweeps made over them;
+then a neighbour whose velocity has changed by more than the residual aimed at is concerned too. So the result satisfies the
+law at all contacts to that residual, and costs what it concerns.
+
+    gap + h u_n ≥ 0 ⊥ p_n ≥ 0,   |p_t| ≤ μ p_n,   u = J v,   h the rest of the half step
+
+Contacts with restitution bounce as in the step (`restitution`), each time from the velocities before the impact. What joins
+the impact with joints, motions by command, or what sleeps, is left to a solution of all (`velocities.resolve_impacts`).
+
+In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the momenta after them.
+"""
+
+import math
+
+from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, mark_near, restart_near
+from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
+from ..core.c_function import call_pointer
+from ..core.jit import inlined, njit
+from ..core.math3 import dot, load3, norm, store3, sub
+from ..core.simd import load, store
+from ..core.status import NON_FINITE, OK
+from .fast import SIDE_A, SIDE_B, body_outruns, ignore_far_ahead, note_contacts
+from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
+from .joints import add_impulses, book_impulses
+from .position_correction import move_separations
+from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
+from .solve import FACTORED, OF_WEIGHT, RELATIVE, SMALL
+from .tables import (
+    ANGULAR,
+    BEFORE,
+    LINEAR,
+    MOTION,
+    ROW,
+    SPEEDS,
+    call_finisher,
+    copy_velocities,
+    has_surfaces,
+    in_joint_space,
+    load_motion,
+    three,
+)
+
+SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
+SWEEPS_A_ROUND = 10
+MOST_LOOKS = 16
+MOST_FINISHES = 4
+ROUNDING = 1e-9  # of the rate at which a contact closes
+
+
+@inlined
+def concerns_few(tables):
+    """Whether the impacts of a run may be solved among few bodies: by Gauss–Seidel in coordinates of bodies, with Coulomb's
+    law."""
+    return tables.callbacks[0].solver == 0 and not in_joint_space(tables) and not has_surfaces(tables)
+
+
+@njit
+def resolve_impact(h, y, tables):
+    """The impulses at the impact of the pair in `impact`, with the contacts of fast bodies that would close within h (s),
+    from the state y and the kinematics there. Writes momenta and ledger in y, `struck`, and the residual. Returns a status:
+    ELSEWHERE, and no momenta written, where all contacts are to be solved."""
+    collision, stepping, system = tables.collision, tables.stepping, tables.system
+    load_motion(y, system.bodies, system.kinematics, stepping.motion)
+    begin_near(collision)
+    for body in range(collision.marks.shape[0] - 1):
+        if stepping.moves[body] > 0.0:
+            mark_near(body, collision)
+    for side in (SIDE_A, SIDE_B):
+        mark_near(collision.colliders[int(stepping.impact[side])].body, collision)
+    status = solve_marked(h, stepping.options[0].dt, 0.0, False, y, tables)
+    if status != OK:
+        return status
+    island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
+    report.residual, report.aim = island.residual, island.aim
+    return add_nearby(y, tables)
+
+
+@njit
+def solve_marked(h, reach, allowed, corrected, y, tables):
+    """The impulses of the contacts that would close within h (s), of the bodies that are marked and those that these concern,
+    from the velocities in `motion`; detection looks as far as bodies move within `reach` (s). What closes no faster than
+    `allowed` (m/s) is left. Separations are those after the displacements of the step, if it is `corrected`. Writes
+    `motion`, and contacts and their impulses after those of the step. Returns a status."""
+    looks, bounced, status = 0, True, OK
+    while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(reach, bounced, tables)):
+        if looks > 0:
+            forget_nearby(tables)
+            restart_near(tables.collision)
+        bounced, status = solve_nearby(h, reach, allowed, corrected, y, tables)
+        looks += 1
+    end_near(tables.collision)
+    return status
+
+
+@njit
+def forget_nearby(tables):
+    """The velocities of the bodies concerned become those before."""
+    island = tables.collision.islands[tables.collision.counts[ISLANDS]]
+    copy_velocities(island, tables.collision.members, tables.stepping.free_motion, tables.stepping.motion)
+
+
+@njit
+def exchange_nearby(tables):
+    """Exchange the velocities of the bodies concerned before and after."""
+    island, stepping = tables.collision.islands[tables.collision.counts[ISLANDS]], tables.stepping
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * tables.collision.members[m]
+        for k in range(at, at + SPEEDS):
+            now = load(stepping.motion, k)
+            store(stepping.motion, k, load(stepping.free_motion, k))
+            store(stepping.free_motion, k, now)
+
+
+@njit
+def add_nearby(y, tables):
+    """Add the impulses to the momenta in y, their work to the ledger, and what they did to `struck`. Returns a status:
+    NEED_ROOM where that table is full."""
+    island = tables.collision.islands[tables.collision.counts[ISLANDS]]
+    add_impulses(island.first, island.end, y, tables)
+    book_impulses(island.first, island.end, y, tables)
+    return OK if note_contacts(island.first, island.end, tables) else NEED_ROOM
+
+
+@njit
+def outrun_nearby(h, bounced, tables):
+    """Whether some body concerned may meet what was not looked for within h (s), see `fast.outruns`."""
+    counts, members, found = tables.collision.counts, tables.collision.members, False
+    first = tables.collision.marks.shape[0] - 1
+    for m in range(first, first + counts[NEAR_MEMBERS]):
+        found = body_outruns(members[m], h, False, bounced, tables.stepping.motion, tables) or found
+    return found
+
+
+# Rounds -----------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def solve_nearby(h, reach, allowed, corrected, y, tables):
+    """Impulses of the contacts concerned, and the velocities of their bodies, in a row of `islands` after those of the step.
+    Returns (whether elastic bodies bounced, a status)."""
+    collision, options = tables.collision, tables.stepping.options[0]
+    island = begin_island(tables)
+    most, sweeps, finishes, bounced = max(options.iterations, SWEEPS_OF_IMPACTS), 0, 0, False
+    grown, solved = True, False
+    while grown or not solved:
+        if grown:
+            begin = island.end
+            status = add_contacts(h, reach, allowed, corrected, y, island, tables)
+            if status != OK:
+                return False, status
+            bounced = start(begin, h, island, tables)
+        set_aim(island, tables)
+        for _ in range(SWEEPS_A_ROUND):
+            solved = (
+                sweep_contacts(
+                    island.first, island.end, collision.contacts, tables.stepping.motion, tables.stepping.rows
+                )
+                <= island.aim
+            )
+            sweeps += 1
+            if solved:
+                break
+        if solved or sweeps >= most:
+            measure(island, tables)
+            solved = island.residual <= island.aim or sweeps >= most
+        grown = spread(island, tables)
+        unsolved = island.residual > island.aim and options.finishes != 0 and island.end - island.first <= FACTORED
+        if solved and not grown and unsolved and finishes < MOST_FINISHES:
+            finishes += 1
+            status = finish_nearby(tables)
+            if status != OK:
+                return False, status
+            grown = spread(island, tables)
+    take_impacts(island, tables)
+    return bounced, OK
+
+
+@njit
+def begin_island(tables):
+    """The row of the bodies concerned, which begins empty. Returns it."""
+    collision, counts = tables.collision, tables.collision.counts
+    island = collision.islands[counts[ISLANDS]]
+    island.first = island.end = counts[CONTACTS]
+    island.first_member = island.end_member = collision.marks.shape[0] - 1
+    island.first_colour, island.colours, island.first_group, island.end_group = 0, 0, 0, 0
+    island.jointed, island.surfaces, island.resting = 0, 0, 0
+    island.iterations, island.residual, island.aim = 0, 0.0, tables.stepping.options[0].tolerance
+    return island
+
+
+@njit
+def spread(island, tables):
+    """Mark the neighbours whose velocities have changed by more than the aim, for the next round; returns whether there are
+    some."""
+    collision, stepping = tables.collision, tables.stepping
+    marks, members, counts = collision.marks, collision.members, collision.counts
+    now, before, found = stepping.motion, stepping.free_motion, False
+    for m in range(island.first_member, island.end_member):
+        body = members[m]
+        if marks[body] != BESIDE:
+            continue
+        at = MOTION * body
+        change = norm(sub(three(now, at + LINEAR), three(before, at + LINEAR)))
+        change += stepping.swing[body] * norm(sub(three(now, at + ANGULAR), three(before, at + ANGULAR)))
+        if change > island.aim:
+            marks[body] = counts[ROUND] + 1
+            found = True
+    if found:
+        counts[ROUND] += 1
+    return found
+
+
+@njit
+def set_aim(island, tables):
+    """The residual that an impact is to reach (m/s): the tolerance, or where it concerns many, a small part of their speed or
+    of what the weight adds to it in a step, as `solve.set_aim` has it."""
+    options, members = tables.stepping.options[0], tables.collision.members
+    island.aim = options.tolerance
+    if island.end - island.first <= SMALL:
+        return
+    square, weight = 0.0, 0.0
+    for m in range(island.first_member, island.end_member):
+        kin, body = tables.system.kinematics[members[m]], tables.system.bodies[members[m]]
+        v = three(tables.stepping.free_motion, MOTION * members[m] + LINEAR)
+        square += dot(v, v)
+        weight = max(weight, options.dt * body.inverse_mass * norm(load3(kin.force)))
+    speed = math.sqrt(square / (island.end_member - island.first_member))
+    island.aim = max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
+
+
+# Bodies and contacts ----------------------------------------------------------------------------------------------------
+
+
+@njit
+def add_contacts(h, reach, allowed, corrected, y, island, tables):
+    """Detect the contacts of the bodies that were marked last, with their rows; and load the velocities of their neighbours.
+    Returns a status."""
+    collision, stepping = tables.collision, tables.stepping
+    counts, contacts, dt = collision.counts, collision.contacts, stepping.options[0].dt
+    first, begin = island.end_member, island.end
+    extend_travel(reach, tables)
+    callbacks = tables.callbacks[0]
+    status = call_pointer(callbacks.detector, callbacks.detector_data, LOOK_NEAR, stepping.options[0].margin, y, y)
+    if status == NOT_FINITE:
+        return NON_FINITE
+    if status != OK:
+        return status
+    island.end = counts[CONTACTS] + counts[NEAR]
+    island.end_member = collision.marks.shape[0] - 1 + counts[NEAR_MEMBERS]
+    for m in range(first, island.end_member):
+        body = collision.members[m]
+        for k in range(MOTION * body, MOTION * (body + 1)):
+            store(stepping.free_motion, k, load(stepping.motion, k))
+            store(stepping.kick, k, 0.0)
+    for i in range(begin, island.end):
+        store3(contacts[i].impulse, (0.0, 0.0, 0.0))
+        store(stepping.surface_speeds, i, 0.0)
+    if corrected:
+        move_separations(begin, island.end, contacts, stepping.shift)
+    ignore_far_ahead(begin, island.end, dt, stepping.free_motion, tables)
+    prepare_contacts(begin, island.end, contacts, stepping.free_motion, stepping.rows)
+    leave_as_solved(begin, island.end, h, allowed, tables)
+    return OK
+
+
+@njit
+def leave_as_solved(begin, end, h, allowed, tables):
+    """Let contacts begin … end of bodies that were not marked first, or that close no faster than is `allowed` (m/s), close
+    as far as they would within h (s) before the impact. The step has solved these, to its residual, or with so many sweeps
+    as were allowed: what is left of that is not for an impact to correct, which would concern all that the residual does."""
+    contacts, rows, marks = tables.collision.contacts, tables.stepping.rows, tables.collision.marks
+    for i in range(begin, end):
+        contact = contacts[i]
+        closes = -load(rows, ROW * i + BEFORE)
+        solved = marks[contact.a] != 1 and marks[contact.b] != 1
+        if solved or closes - max(contact.separation, 0.0) / h <= allowed:
+            contact.separation = max(contact.separation, (1.0 + ROUNDING) * h * closes)
+
+
+@njit
+def extend_travel(h, tables):
+    """Let detection look for the bodies marked last as far as they move within h (s), or farther if it did before."""
+    collision, bodies = tables.collision, tables.collision.marks.shape[0] - 1
+    travel, members, counts, motion = collision.travel, collision.members, collision.counts, tables.stepping.motion
+    for m in range(bodies, bodies + counts[NEAR_MEMBERS]):
+        body = members[m]
+        if collision.marks[body] == counts[ROUND]:
+            at = MOTION * body
+            travel[2 * body] = max(travel[2 * body], h * norm(three(motion, at + LINEAR)))
+            travel[2 * body + 1] = max(travel[2 * body + 1], h * norm(three(motion, at + ANGULAR)))
+
+
+# Impulses ---------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def start(begin, h, island, tables):
+    """The biases of the contacts, which are new from `begin` on; where some bounce, their impacts, from the velocities
+    before. Returns whether elastic bodies may have bounced."""
+    stepping, contacts, slop = tables.stepping, tables.collision.contacts, tables.stepping.options[0].slop
+    bounces = False
+    for i in range(island.first, island.end):
+        if i >= begin:
+            contacts[i].bias = gap_bias(contacts[i], h, slop)
+        if contacts[i].restitution > 0.0:
+            u = normal_velocity(contacts[i], stepping.free_motion)
+            bounces = bounces or (u < 0.0 and gap_bias(contacts[i], h, slop) + u < 0.0)
+    for i in range(3 * island.first, 3 * island.end):
+        stepping.impacts[i] = 0.0
+    if not bounces:
+        return False
+    copy_velocities(island, tables.collision.members, stepping.free_motion, stepping.motion)
+    for i in range(island.first, island.end):
+        store3(contacts[i].impulse, (0.0, 0.0, 0.0))
+        contacts[i].bias = gap_bias(contacts[i], h, slop)
+    return make_impacts_of(island, h, tables) == ELASTIC_ROUNDS
+
+
+@njit
+def measure(island, tables):
+    """Write the residual of the island."""
+    collision, stepping = tables.collision, tables.stepping
+    island.residual = worst_residual(island.first, island.end, collision.contacts, stepping.motion, stepping.rows)
+
+
+@njit
+def finish_nearby(tables):
+    """Solve the bodies concerned by the converging solver, from where sweeps left them. Returns a status: NEED_ROOM where
+    that is not at hand yet."""
+    if tables.callbacks[0].finisher == 0:
+        tables.stepping.report[0].wants_finisher = 1
+        return NEED_ROOM
+    return call_finisher(tables.collision.counts[ISLANDS], tables)
+
+
+@njit
+def take_impacts(island, tables):
+    """Add the impulses of impacts to those of the contacts."""
+    contacts, impacts = tables.collision.contacts, tables.stepping.impacts
+    for i in range(island.first, island.end):
+        for k in range(3):
+            contacts[i].impulse[k] += load(impacts, 3 * i + k)

@@ -1,0 +1,450 @@
+"""The changes of velocity in the middle of a step, or at an impact in free motion: forces and impulses, where the bodies are.
+
+    contacts within reach → rows → displacements that remove overlap → forces → biases, impacts, impulses → momenta and ledger
+
+Detection looks as far as bodies may move at their velocities before the step. Where impulses make a body faster than that, it
+looks again. Work of the applied forces is booked when all impulses are known, as F · h ½ (v⁻ + v⁺).
+
+In order: all changes of velocity; contacts and rows; impulses and biases; the applied forces.
+"""
+
+from ..collide.near import ELSEWHERE
+from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
+from ..core.c_function import DERIVATIVE, POWERS, call_pointer
+from ..core.jit import njit
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
+from ..core.profiler import end_stage
+from ..core.simd import load, store
+from ..core.status import NON_FINITE, OK
+from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
+from ..dynamics.kinematics import load9
+from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from .fast import ignore_far_ahead, is_fast, note_contacts, outruns, show_start, show_velocities
+from .gauss_seidel import axes_of
+from .joints import apply_impulses, book_reaction, set_targets
+from .nearby import add_nearby, concerns_few, exchange_nearby, forget_nearby, solve_marked
+from .parallel import BIASES, SAVE_IMPULSES, over_all_contacts, prepare_rows, shares_contacts
+from .position_correction import apply_correction, plan_correction
+from .restitution import (
+    ELASTIC_ROUNDS,
+    add_impacts,
+    bounce_mechanisms,
+    gap_bias,
+    load_free_motion,
+    load_speeds,
+    make_impacts,
+    set_bias,
+)
+from .solve import solve_impulses
+from .tables import (
+    ANGULAR,
+    APPLY_TO_STATE,
+    BEFORE,
+    BOOK,
+    BOOK_CORRECTION_OF_SOFT,
+    BOOK_SURFACES,
+    DETECTION,
+    FILL_ROWS,
+    FILL_SURFACES,
+    INVERSE_INERTIA,
+    INVERSE_MASS,
+    LINEAR,
+    MARK_SURFACES,
+    MOTION,
+    RATES,
+    REFACTOR,
+    RESPOND_SURFACES,
+    ROW,
+    SAVE_SURFACES,
+    SET_SOFT_IDLE,
+    SET_STOPS,
+    SOLVER,
+    START_STEP,
+    UPDATE_ROWS,
+    UPDATE_ROWS_IDLE,
+    UPDATE_SATURATION,
+    call_coordinates,
+    call_limits,
+    call_mechanism,
+    call_surfaces,
+    in_joint_space,
+    load_motion,
+    relative_velocity,
+    six,
+    three,
+)
+
+MOST_LOOKS = 16  # of collision detection in a step
+
+
+@njit
+def resolve_impacts(t, h, y, dydt, tables):
+    """Resolve the contacts of bodies that would close within h (s) from the state y, by impulses alone. Returns a status."""
+    call_limits(SET_SOFT_IDLE, tables.stepping.options[0].dt, y, tables)
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status == OK and tables.system.commands.shape[0] > 0:
+        status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
+    if status == OK:
+        call_limits(START_STEP, 0.0, y, tables)
+        status = solve_velocities(h, False, y, dydt, tables)
+    return status
+
+
+@njit
+def solve_velocities(h, with_forces, y, dydt, tables):
+    """All changes of momentum of a step, where the bodies are: by forces over h, if `with_forces`, and by impulses.
+
+    Detects contacts, and looks again where impulses make a body faster than detection assumed; writes momenta and ledger in
+    y, the impulses in the tables, and the displacements that remove overlap. Returns a status.
+    """
+    collision, stepping = tables.collision, tables.stepping
+    options, joint_space = stepping.options[0], in_joint_space(tables)
+    if (
+        options.fast != 0
+        and stepping.report[0].unnoted != 0
+        and not note_contacts(0, collision.counts[CONTACTS], tables)
+    ):
+        return NEED_ROOM
+    stepping.report[0].unnoted = 1
+    reach = options.dt if options.fast != 0 else h
+    set_travel(reach, tables.system.settings[0].rigid, tables.system.kinematics, collision)
+    corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
+    looks = 1
+    watched = not joint_space or tables.system.commands.shape[0] == 0
+    few, nearby = concerns_few(tables), False
+    while watched and status == OK and looks < MOST_LOOKS and outruns_detection(reach, with_forces, bounced, tables):
+        status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
+        nearby = status != ELSEWHERE
+        if nearby:
+            break
+        few = False
+        corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
+        looks += 1
+    if status == OK and watched:
+        status = watch_fast(with_forces, tables)
+    if status != OK:
+        return status
+    if nearby:
+        exchange_nearby(tables)
+    end_stage(stepping.timer, SOLVER)
+    if shares_contacts(collision):
+        over_all_contacts(SAVE_IMPULSES, tables)
+    else:
+        save_warm_start(0, collision.counts[CONTACTS], collision)
+    call_surfaces(SAVE_SURFACES, h if with_forces else 0.0, y, tables)
+    if joint_space:
+        status = call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
+        call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
+        return status
+    apply_impulses(y, tables)
+    call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
+    call_limits(APPLY_TO_STATE, h, y, tables)
+    if with_forces:
+        book_work(h, corrected, y, tables)
+    if nearby:
+        exchange_nearby(tables)
+        status = add_nearby(y, tables)
+    if corrected:
+        apply_correction(y, tables)
+        call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
+    if tables.system.commands.shape[0] > 0:
+        call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
+    return status
+
+
+@njit
+def solve_outrun(h, reach, corrected, y, tables):
+    """What marked bodies meet that detection did not look for, from the velocities after the impulses of the step: an impact
+    among those that it concerns. Returns a status: ELSEWHERE where all contacts are to be solved again."""
+    collision, report = tables.collision, tables.stepping.report[0]
+    allowed = max(report.residual, tables.stepping.options[0].tolerance)
+    status = solve_marked(h, reach, allowed, corrected, y, tables)
+    island = collision.islands[collision.counts[ISLANDS]]
+    if status == ELSEWHERE:
+        forget_nearby(tables)
+    elif report.aim <= 0.0 or island.residual * report.aim > report.residual * island.aim:
+        report.residual, report.aim = island.residual, island.aim
+    return status
+
+
+@njit
+def outruns_detection(reach, with_forces, bounced, tables):
+    """Whether some body may meet what was not looked for, see `fast.outruns`; in joint coordinates shows the velocities of
+    bodies first."""
+    if in_joint_space(tables):
+        show_velocities(tables)
+        return outruns(reach, with_forces, bounced, tables.stepping.search_motion, tables)
+    return outruns(reach, with_forces, bounced, tables.stepping.motion, tables)
+
+
+@njit
+def watch_fast(with_forces, tables):
+    """Note whether some body is fast after the impulses. Returns a status: NEED_ROOM where continuous collision detection is
+    needed, and not at hand yet."""
+    options, stepping = tables.stepping.options[0], tables.stepping
+    if in_joint_space(tables):
+        fast = is_fast(options.dt, stepping.search_motion, tables)
+    else:
+        fast = is_fast(options.dt, stepping.motion, tables)
+    if fast:
+        options.fast = 1
+    elif with_forces:
+        options.fast = 0
+    return NEED_ROOM if options.fast != 0 and tables.callbacks[0].continuous == 0 else OK
+
+
+# Contacts and rows ------------------------------------------------------------------------------------------------------
+
+
+@njit
+def find_and_solve(h, with_forces, first, y, dydt, tables):
+    """Detect the contacts within the `travel` of the bodies, and find displacements and impulses; forces act on y at the
+    `first` look only. Returns (whether positions are to be corrected, whether elastic bodies bounced, a status)."""
+    collision, stepping = tables.collision, tables.stepping
+    driven, corrected, bounced = tables.system.commands.shape[0] > 0, False, False
+    status = detect(stepping.state_of_bodies if in_joint_space(tables) else y, tables)
+    if status != OK:
+        return corrected, bounced, status
+    end_stage(stepping.timer, DETECTION)
+    call_surfaces(MARK_SURFACES, 0.0, y, tables)
+    if driven:
+        call_commands(SHOW_VELOCITIES, 0.0, y, y, tables.system)
+    status = fill_rows(h, with_forces, y if first or not with_forces else stepping.saved, y, tables)
+    if status == OK:
+        call_surfaces(FILL_SURFACES, h if with_forces else 0.0, y, tables)
+    if status == OK and with_forces:
+        corrected, status = plan_correction(tables)
+        if first:
+            apply_forces(h, y, dydt, tables)
+        if driven:
+            call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
+        load_speeds(h, y, tables)
+    elif status == OK:
+        clear_warm_start(collision)  # of another step, or of none
+        load_speeds(0.0, y, tables)
+    if status == OK:
+        bounced, status = find_impulses(h, with_forces, y, tables)
+    return corrected, bounced, status
+
+
+@njit
+def detect(y, tables):
+    """Find the contacts of bodies at the state y, within their `travel`. Returns a status."""
+    bodies = tables.system.settings[0].rigid
+    detector, data = tables.callbacks[0].detector, tables.callbacks[0].detector_data
+    status = call_pointer(detector, data, bodies, tables.stepping.options[0].margin, y, y)
+    if status != OK:
+        return NEED_ROOM if status == NEED_ROOM else NON_FINITE
+    return OK
+
+
+@njit
+def fill_rows(h, with_forces, before, y, tables):
+    """The rows of contacts, joints and bounds of a step over h, and the velocities before it, which are those of the momenta
+    in `before`. Returns a status."""
+    count = tables.collision.counts[CONTACTS]
+    if in_joint_space(tables):
+        if tables.stepping.options[0].fast != 0:
+            show_start(tables)
+            ignore_far_ahead(0, count, tables.stepping.options[0].dt, tables.stepping.search_motion, tables)
+        return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
+    load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    options = tables.stepping.options[0]
+    motion = tables.stepping.motion
+    if not with_forces and is_fast(options.dt, motion, tables):
+        options.fast = 1
+    if options.fast != 0:
+        ignore_far_ahead(0, count, options.dt, motion, tables)
+    prepare_rows(tables)
+    set_targets(tables)
+    return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
+
+
+@njit
+def set_travel(h, bodies, kinematics, collision):
+    """h |v| and h |ω| of each body: the reach of collision detection within the step."""
+    travel = collision.travel
+    for i in range(bodies):
+        kin = kinematics[i]
+        travel[2 * i] = h * norm(load3(kin.v))
+        travel[2 * i + 1] = h * norm(load3(kin.omega))
+
+
+# Impulses and biases ----------------------------------------------------------------------------------------------------
+
+
+@njit
+def find_impulses(h, with_forces, y, tables):
+    """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
+    Returns (whether elastic bodies bounced, a status)."""
+    impacts = 0
+    if set_biases(h, tables) and not in_joint_space(tables):
+        impacts = make_impacts(h, with_forces, y, tables)
+    call_limits(SET_STOPS, h, y, tables)
+    bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+    if status == OK:
+        status = solve_impulses(tables)
+    trial = 0
+    while status == OK and with_forces and call_limits(UPDATE_SATURATION, float(trial), y, tables) != 0:
+        trial += 1
+        status = call_limits(REFACTOR, h, y, tables)
+        if status == OK and in_joint_space(tables):
+            call_surfaces(RESPOND_SURFACES, h, y, tables)
+        load_free_motion(h, impacts, y, tables)
+        if status == OK:
+            bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+        if status == OK:
+            status = solve_impulses(tables)
+    if impacts != 0 or bounced:
+        add_impacts(tables)
+    return impacts == ELASTIC_ROUNDS or bounced, status
+
+
+@njit
+def set_biases(h, tables):
+    """The bias of each contact, gap / h, or e u_n⁻ of one that closes within the step. Returns whether one bounces."""
+    stepping = tables.stepping
+    contacts = tables.collision.contacts
+    motion = stepping.motion
+    rows = stepping.rows
+    slop = stepping.options[0].slop
+    bounces, rates, joint_space = False, stepping.contact_rates, in_joint_space(tables)
+    driven = tables.system.commands.shape[0] > 0
+    if joint_space:
+        call_coordinates(RATES, 0.0, motion, rates, tables)
+    stepping.job_time[0] = h
+    if shares_contacts(tables.collision) and not driven and over_all_contacts(BIASES, tables) == 0.0:
+        return False
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        if contact.restitution == 0.0 and not driven:
+            contact.bias = gap_bias(contact, h, slop)
+            continue
+        n, _, _ = axes_of(contact)
+        if joint_space:
+            u = load(rates, 3 * i)
+        else:
+            u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
+        along = normal_surface_speed(contact, n, tables.system) if driven else 0.0
+        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
+        if driven:
+            contact.bias -= along
+            store(stepping.surface_speeds, i, along)
+    return bounces
+
+
+@njit
+def set_gap_biases(begin, end, tables):
+    """The biases of contacts begin … end without restitution; returns 1 if there are others, 0 if not."""
+    contacts, slop, h = tables.collision.contacts, tables.stepping.options[0].slop, tables.stepping.job_time[0]
+    others = 0.0
+    for i in range(begin, end):
+        if contacts[i].restitution == 0.0:
+            contacts[i].bias = gap_bias(contacts[i], h, slop)
+        else:
+            others = 1.0
+    return others
+
+
+@njit
+def normal_surface_speed(contact, normal, system):
+    """The normal part of the velocities of moving surfaces at a contact, b's less a's, which `motion` has in it: surfaces
+    move along themselves, so that biases take it out again."""
+    commands, kinematics, speed = system.commands, system.kinematics, 0.0
+    for i in range(commands.shape[0]):
+        row = commands[i]
+        sign = (1.0 if row.body == contact.b else 0.0) - (1.0 if row.body == contact.a else 0.0)
+        if row.body >= 0 and sign != 0.0:
+            rotation = load9(kinematics[row.body].rotation)
+            spin, arm = (
+                matvec(rotation, load3(row.surface_omega)),
+                load3(contact.arm_b if sign > 0.0 else contact.arm_a),
+            )
+            speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
+    return speed
+
+
+# Forces -----------------------------------------------------------------------------------------------------------------
+
+
+@njit
+def evaluate_forces(t, h, y, dydt, tables):
+    """Forces at the middle of the step, into the kinematics table; those that depend on velocities at v + ½ h v̇. Momenta
+    in y are as before. Returns a status."""
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    if status != OK or tables.stepping.options[0].predict == 0:
+        return status
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            store(y, k, load(y, k) + 0.5 * h * load(dydt, k))
+    status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+    saved = tables.stepping.saved
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(STATE_SIZE * i + 7, STATE_SIZE * (i + 1)):
+            store(y, k, load(saved, k))
+    return status
+
+
+@njit
+def apply_forces(h, y, dydt, tables):
+    """P, L ← P, L + h (F, τ) of the applied forces, and their entries in the ledger. Their work follows when all impulses are
+    known (`book_work`)."""
+    if in_joint_space(tables):
+        return  # which are there already
+    system = tables.system
+    kinematics, asleep = system.kinematics, tables.collision.asleep
+    bodies = system.bodies.shape[0]
+    for i in range(bodies):
+        if asleep[i] != AWAKE:
+            book_support_of_sleeper(i, h, y, system)
+            continue
+        kin = kinematics[i]
+        at = STATE_SIZE * i + 7
+        for k in range(3):
+            store(y, at + k, load(y, at + k) + h * kin.force[k])
+            store(y, at + 3 + k, load(y, at + 3 + k) + h * kin.torque[k])
+    common = y.shape[0] - len(LEDGER)
+    dydt[common + CONSTRAINT_WORK] = 0.0
+    for k in range(3):
+        dydt[common + REACTION_IMPULSE + k] = 0.0
+        dydt[common + REACTION_TORQUE + k] = 0.0
+    for i in range(STATE_SIZE * bodies, y.shape[0] - system.power.shape[0]):
+        y[i] += h * dydt[i]
+    for i in range(common, y.shape[0]):
+        y[i] += h * dydt[i]
+
+
+@njit
+def book_work(h, corrected, y, tables):
+    """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), into the ledger; and along the displacement in `shift`, if
+    positions are `corrected`. The velocities in the kinematics table become these means."""
+    system, stepping = tables.system, tables.stepping
+    if stepping.options[0].predict == 0 and system.settings[0].stepped == 0:
+        return  # nothing acts but fields, which have a potential
+    kinematics, saved = system.kinematics, stepping.saved
+    motion, shift = stepping.motion, stepping.shift
+    for i in range(system.bodies.shape[0]):
+        kin, at, to = kinematics[i], STATE_SIZE * i, MOTION * i
+        momentum, spin = add(three(saved, at + 7), three(y, at + 7)), add(three(saved, at + 10), three(y, at + 10))
+        v = scale(0.5 * load(motion, to + INVERSE_MASS), momentum)
+        omega = scale(0.5, symvec(six(motion, to + INVERSE_INERTIA), spin))
+        if corrected:
+            v = add_scaled(v, 1.0 / h, three(shift, to + LINEAR))
+            omega = add_scaled(omega, 1.0 / h, three(shift, to + ANGULAR))
+        store3(kin.v, v)
+        store3(kin.omega, omega)
+    if system.commands.shape[0] > 0:
+        call_commands(SHOW_VELOCITIES, 0.5, y, y, system)
+    call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
+    power = system.power
+    first = y.shape[0] - power.shape[0]
+    for i in range(power.shape[0] - len(LEDGER)):
+        y[first + i] += h * power[i]
+
+
+@njit
+def book_support_of_sleeper(body, h, y, system):
+    """Book the impulse of the supports of a sleeping body, which balances the forces on it over h (s)."""
+    kin = system.kinematics[body]
+    force, torque = scale(-h, load3(kin.force)), scale(-h, load3(kin.torque))
+    book_reaction(y, force, add(cross(three(y, STATE_SIZE * body), force), torque))

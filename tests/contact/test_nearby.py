@@ -1,0 +1,69 @@
+"""Impacts of fast bodies are solved among the bodies that they concern; the others keep their velocities."""
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+
+DT = 1 / 60
+
+
+def cloud(restitution, seed=1, balls=40):
+    """Balls on a grid, without gravity, some of them far faster than their size in a step."""
+    rng = np.random.default_rng(seed)
+    scene = dal.Scene("cloud", material=dal.Material(0.0, restitution), gravity=(0.0, 0.0, 0.0))
+    for i in range(balls):
+        place = 0.3 * np.array([i % 4, i // 4 % 4, i // 16], float) + rng.uniform(-0.05, 0.05, 3)
+        speed = 40.0 if i % 3 == 0 else 0.0
+        scene.add_body(
+            f"ball {i}",
+            dal.Sphere(0.08),
+            mass=rng.uniform(0.5, 2.0),
+            position=place,
+            velocity=speed * rng.normal(size=3),
+        )
+    return scene
+
+
+def stack_and_shot(shot=True):
+    """A stack at rest, and far from it a ball that is shot at boxes on the ground."""
+    scene = dal.Scene("stack and shot", material=dal.Material(0.5, 0.0))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for i in range(5):
+        scene.add_body(f"stack {i}", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(20.0, 0.01 * i, 0.1 + 0.2 * i))
+    for i in range(6):
+        scene.add_body(
+            f"box {i}", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0.2 * (i % 3), 0.0, 0.1 + 0.2 * (i // 3))
+        )
+    speed = 120.0 if shot else 0.0
+    scene.add_body("shot", dal.Sphere(0.05), mass=0.3, position=(-3.0, 0.0, 0.1), velocity=(speed, 0.0, 0.0))
+    return scene
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_elastic_impacts_among_few_keep_momentum_and_energy(seed):
+    run = dal.Simulation(cloud(1.0, seed), dt=DT, frames=60)
+    momentum = np.array(run.state.momentum[:, :3]).sum(axis=0)
+    run.advance(10 * DT)
+    assert run.report.contact.impacts > 0
+    energy = np.asarray(run.trajectory.kinetic)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
+    after = np.array(run.state.momentum[:, :3]).sum(axis=0)
+    np.testing.assert_allclose(after, momentum, atol=1e-10 * np.abs(momentum).max())
+
+
+def test_what_an_impact_does_not_concern_keeps_its_velocities():
+    """The stack moves as it does without the shot, to rounding of the instants at which its drift is interrupted."""
+    runs = [dal.Simulation(stack_and_shot(shot), dt=DT).advance(6 * DT) for shot in (True, False)]
+    assert runs[0].report.contact.impacts > 0 and runs[1].report.contact.impacts == 0
+    states = [np.concatenate([run.state.position[:5], run.state.momentum[:5, :3]], axis=1) for run in runs]
+    np.testing.assert_allclose(states[0], states[1], atol=1e-9)
+    moved = runs[0].state.position[5:11, 0] - runs[1].state.position[5:11, 0]
+    assert moved.max() > 0.01, "the boxes were hit"
+
+
+def test_impacts_among_few_have_the_same_bits_for_any_number_of_threads():
+    found = [dal.Simulation(cloud(0.5), dt=DT, threads=threads).advance(10 * DT).state for threads in (1, 2, 4)]
+    for state in found[1:]:
+        assert np.array_equal(state.position, found[0].position)
+        assert np.array_equal(state.momentum, found[0].momentum)
