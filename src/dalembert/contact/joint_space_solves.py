@@ -97,7 +97,7 @@ def solve_one(b, at, first, end, values, inverses, js):
 @inlined
 def is_looped(packed, reduced, js):
     """Whether the assembly of a packed speed has loops."""
-    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
+    return js.assemblies[js.assembly_of[js.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
 
 
 @njit
