@@ -22,7 +22,7 @@ import numpy as np
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, scale, store3, sub
+from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, sub
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
@@ -108,6 +108,7 @@ from .tables import (
     GIVEN_OF_ISLAND,
     LINEAR,
     MOTION,
+    MOVES_LITTLE,
     PLACE,
     PLACE_ON_WAY,
     POWER,
@@ -143,6 +144,13 @@ class JointSpace(NamedTuple):
     tree: Any = part(Tree, doc="that of `Reduced`, with links that are welded together as one")
     links: Any = column(dtype=LINK, unit="mass kg, offset m, turned 1, inertia kg m²", doc="where bodies are in `tree`")
     node_of_row: Any = column(dtype=np.int64, doc="row of the kinematics table → node of `tree`, −1 for none")
+    reaches: Any = column(
+        "nodes",
+        unit="m",
+        doc="how far from the centre of a node its rotation moves points that collide; negative: it has none",
+    )
+    calm: Any = column("1", unit="m", doc="what moves by no more in a step is neither fast nor outruns detection")
+    books_links: Any = column("1", np.int64, doc="whether the ledger needs forces on links only: see `book_ledger`")
     assemblies: Any = column("assemblies", ASSEMBLY)
     assembly_of: Any = column("nodes", np.int64)
     freedom_at: Any = column("m", np.int64, doc="of each packed speed, its freedom")
@@ -345,9 +353,9 @@ def loop_work(reduced, js, tables):
     system, tree = reduced.system, reduced.tree
     nodes, motion, kinematics, efforts = tree.nodes, tree.motion, system.kinematics, tree.scratch
     before, after = js.before, js.after
-    spread(system, system.multipliers)
     if reduced.wanted.shape[0] == 0:
         return 0.0
+    spread(system, system.multipliers)
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
         store3(own.bearing, load3(kinematics[row].linear) if row >= 0 else ZERO)
@@ -600,6 +608,23 @@ def correct_stops(reduced, js, tables):
     return some
 
 
+# Whether something is fast ----------------------------------------------------------------------------------------------
+
+
+@njit
+def moves_little(h, w, js):
+    """Whether no point that collides moves by more than `calm` within h (s) at the packed speeds w: of a node none is faster
+    than |v| + |ω| r, with r the reach of the node. Leaves the velocities of the links at w."""
+    tree, reaches, calm = js.tree, js.reaches, js.calm[0]
+    unpack(w, js.after, js)
+    link_velocities(js.after, tree)
+    for i in range(reaches.shape[0]):
+        own, reach = tree.motion[i], load(reaches, i)
+        if reach >= 0.0 and not h * (norm(load3(own.v)) + reach * norm(load3(own.omega))) <= calm:
+            return False
+    return True
+
+
 # On the way -------------------------------------------------------------------------------------------------------------
 
 
@@ -652,6 +677,8 @@ def task_of_step(task, h, y, out, tables, reduced, js):
         status = place(h, False, y, reduced, js, tables)
     elif task == PLACE_ON_WAY:
         status = place(0.0, True, y, reduced, js, tables)
+    elif task == MOVES_LITTLE:
+        status = 1 if moves_little(h, y, js) else 0
     elif task in (WALK, TURN, BODY_SPEEDS, POWER, BEGIN_WAY):
         do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:

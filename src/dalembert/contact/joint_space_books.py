@@ -21,11 +21,13 @@ from ..dynamics.kinematics import load6
 from ..linalg.block_matrix import inverse_of, store_3
 from ..model.tables import (
     CONSTRAINT_WORK,
+    FORCE_IMPULSE,
     LEDGER,
     PROJECTION_WORK,
     REACTION_IMPULSE,
     REACTION_TORQUE,
     STATE_SIZE,
+    TORQUE_IMPULSE,
 )
 from .gauss_seidel import axes_of, world_impulse
 from .joint_space_solves import factorize_packed, pack_matrix
@@ -156,18 +158,23 @@ def sleeps(node, js, tables):
 
 @njit
 def book_forces(h, z, reduced, js, tables):
-    """What forces over h and the impulses of the loops, in the kinematics table, give to the trees. Supports balance the
-    forces on what sleeps."""
-    links, kinematics = js.links, reduced.system.kinematics
-    rigid = reduced.system.settings[0].rigid
+    """What forces over h and the impulses of the loops, in the kinematics table, give to the trees, and to the ledger where
+    that needs no more. Supports balance the forces on what sleeps."""
+    links, kinematics, ledger = js.links, reduced.system.kinematics, z.shape[0] - len(LEDGER)
+    rigid, looped = reduced.system.settings[0].rigid, reduced.wanted.shape[0] > 0
+    total, total_moment = ZERO, ZERO
     for i in range(links.shape[0]):
         row, node = links[i].row, links[i].node
         kin = kinematics[row]
-        x, loop, turn = load3(kin.x), load3(kin.linear), load3(kin.angular)
-        turn = add(cross(x, loop), turn)
-        book_reaction(z, loop, turn)  # those of loops within the tree cancel
+        x, loop, turn = load3(kin.x), ZERO, ZERO
+        if looped:
+            loop = load3(kin.linear)
+            turn = add(cross(x, loop), load3(kin.angular))
+            book_reaction(z, loop, turn)  # those of loops within the tree cancel
         force = scale(h, load3(kin.force))
         moment = add(cross(x, force), scale(h, load3(kin.torque)))
+        if row < rigid:
+            total, total_moment = add(total, force), add(total_moment, moment)
         asleep = sleeps(node, js, tables)
         if row >= rigid and not asleep:
             book_reaction(z, force, moment)  # the mechanism counts the forces on bodies only
@@ -176,6 +183,10 @@ def book_forces(h, z, reduced, js, tables):
         if asleep:
             force, moment = ZERO, ZERO
         give(node, add(force, loop), add(moment, turn), js)
+    if js.books_links[0] != 0:
+        for k in range(3):
+            z[ledger + FORCE_IMPULSE + k] += total[k]
+            z[ledger + TORQUE_IMPULSE + k] += total_moment[k]
 
 
 @njit
@@ -417,7 +428,11 @@ def book_step(h, work, z, reduced, js, tables):
         find_mean_powers(z, reduced, js)
     for k in range(options.speeds):
         store(z, first + k, load(js.after, k))
-    if h > 0.0:
+    if h > 0.0 and js.books_links[0] != 0:
+        power, at = reduced.system.power, z.shape[0] - reduced.system.power.shape[0]
+        for k in range(power.shape[0] - len(LEDGER)):
+            z[at + k] += h * load(power, k)
+    elif h > 0.0:
         call_pointer(options.mechanism, options.handle, WRITE, 0.0, reduced.y, dydt)
         common = dydt.shape[0] - len(LEDGER)
         store(dydt, common + CONSTRAINT_WORK, 0.0)  # those of constraints follow as impulses

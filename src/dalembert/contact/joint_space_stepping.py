@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..collide.tables import FREE as UNLINKED
-from ..collide.tables import Collision
+from ..collide.tables import LAZY, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import REAL, Field
 from ..core.jit import DISABLED, CFunction
@@ -23,7 +23,7 @@ from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import COMMANDED, FREE
 from ..scene.force import Force
 from .converge import Converging, make_workspace
-from .fast import half_thickness, sizes_of_bodies
+from .fast import FAST, half_thickness, sizes_of_bodies
 from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
@@ -64,10 +64,24 @@ class JointContactStepper(ContactStepper):
         self._joint_space = parts.tables(len(soft), bounds)
         poses = bool((self._joint_space.coordinate_at < 0).any()) or len(own.system.error) or len(own.system.commands)
         self._joint_space.alone[0] = settings.threads == 1
+        self._describe_links(tables, settings.margin)
+        plain = not poses and not len(own.model.tables["nodes"]) and own.system.settings[0].particles == 0
+        self._joint_space.books_links[0] = plain and own.system.settings[0].special_rows == 0
+        collision.counts[LAZY] = 1
         self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
         self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
+
+    def _describe_links(self, tables: Any, margin: float) -> None:
+        """What tells that nothing is fast: see `joint_space.moves_little`."""
+        own = self._joint_space
+        own.reaches[:] = -1.0
+        for link in own.links:
+            if link.row < len(tables.thickness) and np.isfinite(tables.thickness[link.row]):
+                reach = float(np.linalg.norm(link.offset)) + float(tables.swing[link.row])
+                own.reaches[link.node] = max(own.reaches[link.node], reach)
+        own.calm[0] = min(0.5 * margin, FAST * float(tables.thickness.min(initial=np.inf)))
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         rows = self._joint_space.rows

@@ -66,6 +66,7 @@ from .fast import (
     TIME,
     ignore_far_ahead,
     is_fast,
+    moves_little,
     note_contacts,
     note_strike,
     outruns,
@@ -448,11 +449,18 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
     watched = not joint_space or tables.system.commands.shape[0] == 0
-    while watched and status == OK and looks < MOST_LOOKS and outruns_detection(reach, with_forces, bounced, tables):
+    calm = watched and status == OK and moves_little(tables)
+    while (
+        watched
+        and not calm
+        and status == OK
+        and looks < MOST_LOOKS
+        and outruns_detection(reach, with_forces, bounced, tables)
+    ):
         corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
         looks += 1
     if status == OK and watched:
-        status = watch_fast(with_forces, tables)
+        status = watch_fast(calm, with_forces, tables)
     if status != OK:
         return status
     end_stage(stepping.timer, SOLVER)
@@ -491,11 +499,13 @@ def outruns_detection(reach, with_forces, bounced, tables):
 
 
 @njit
-def watch_fast(with_forces, tables):
-    """Note whether some body is fast after the impulses. Returns a status: NEED_ROOM where continuous collision detection is
-    needed, and not at hand yet."""
+def watch_fast(calm, with_forces, tables):
+    """Note whether some body is fast after the impulses; not where all are `calm`. Returns a status: NEED_ROOM where
+    continuous collision detection is needed, and not at hand yet."""
     options, stepping = tables.stepping.options[0], tables.stepping
-    if in_joint_space(tables):
+    if calm:
+        fast = False
+    elif in_joint_space(tables):
         fast = is_fast(options.dt, stepping.search_motion, tables)
     else:
         fast = is_fast(options.dt, stepping.motion, tables)
