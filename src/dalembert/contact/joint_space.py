@@ -83,7 +83,7 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
-from .joint_space_solves import factorize_packed, pack_matrix, solve_one
+from .joint_space_solves import answer_few, factor_few_loops, factorize_packed, pack_matrix, solve_one
 from .limits import set_stops
 from .rows import (
     Rows,
@@ -174,6 +174,11 @@ class JointSpace(NamedTuple):
     )
     given: Any = column("given", GIVEN, doc="kinematic bodies; their velocities are behind the packed speeds")
     rides: Any = column("rides", RIDE)
+    few: Any = column("1", np.int64, doc="whether loops are answered by the next tables: see `joint_space_solves`")
+    loop_rows: Any = column("few * m", fill=np.nan, doc="G of few loops, on packed speeds, row by row")
+    loop_answers: Any = column("few * m", fill=np.nan, doc="M⁻¹ Gᵀ, likewise")
+    loop_matrix: Any = column("few * few", fill=np.nan, doc="G M⁻¹ Gᵀ = L D Lᵀ: L below the diagonal, and D⁻¹")
+    loop_scratch: Any = column("few", fill=np.nan)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
     before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
@@ -383,6 +388,13 @@ def answer(x, reduced, js):
         return
     for s in range(wanted.shape[0]):
         store(wanted, s, -2.0 * load(js.loop_rates, s))
+    if js.few[0] != 0:
+        pack(x, js.packed, js)
+        answer_few(js.packed, wanted, reduced.system.multipliers, js)
+        for p in range(before.shape[0]):
+            k = js.freedom_at[p]
+            store(x, k, load(js.packed, p) + load(before, k))
+        return
     for k in range(before.shape[0]):
         store(change, k, load(x, k))
     call_solve_loops(reduced)
@@ -402,6 +414,9 @@ def prepare_speeds(h, reduced, js, tables):
         copy(js.factor_values, js.drift_values)
         copy(js.factor_inverse, js.drift_inverse)
     if reduced.system.error.shape[0] == 0:
+        return OK
+    if options.held != 0 and factor_few_loops(reduced, js):
+        clear(reduced.resistance)
         return OK
     options.limp = call_factor_loops(options.held == 0, reduced)
     clear(reduced.resistance)  # that of the step alone

@@ -29,6 +29,7 @@ from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, j
 from .joint_space_books import ROOT
 from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
 from .joint_space_continuous import JOINT_SPACE_CONTINUOUS_ENTRY, find_impact_of_trees
+from .joint_space_solves import FEW
 from .joint_space_surfaces import JOINT_SURFACES_ENTRY, joint_surfaces_task
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
@@ -351,7 +352,8 @@ class Assemblies:
             rows.bound_jacobian[path * (2 * i + 1)] = bounds.sign[i]
         return allocate(
             JointSpace,
-            {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed},
+            {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed,
+             "few": self.few()},
             coordinate_at=self.coordinate_places(), **self.factor_places(packed_at),
             tree=tree, links=self.merged.links, node_of_row=self.node_of_row,
             rows=rows, given=self.given_bodies(m), rides=self.rides(),
@@ -359,6 +361,12 @@ class Assemblies:
             assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
             packed_at=packed_at.astype(np.int64), paths=paths, roots=self.roots, root_of=self.root_of,
         )  # fmt: skip
+
+    def few(self) -> int:
+        """The number of rows of loops, if their dense matrix is to answer them; else 0."""
+        model, rows = self.own.model, int(self.own.model.graph.rows)
+        plain = not len(model.tables["nodes"]) and not len(self.own.system.commands)
+        return rows if plain and rows <= FEW else 0
 
     def given_of(self, node: int, speeds: int) -> list[int]:
         """The given speeds of what a node stands on; of a kinematic body those of its surface."""
