@@ -17,6 +17,7 @@ from .tables import (
     ENTRY_COLLIDER,
     ENTRY_LEFT,
     FAR_AWAY,
+    LAZY,
     LEFT,
     MET,
     NEED_PAIRS,
@@ -43,7 +44,7 @@ def place_colliders(y, bodies, margin, collision):
     motion since the last narrow phase, and the fat boxes of those that have left theirs; returns the first collider whose
     pose is not finite, or −1."""
     colliders, places, asleep = collision.colliders, collision.places, collision.asleep
-    counts, fresh = collision.counts, collision.counts[MET] != 0
+    counts, fresh, lazy = collision.counts, collision.counts[MET] != 0, collision.counts[LAZY] != 0
     counts[MET] = 0
     for i in range(colliders.shape[0]):
         collider, place = colliders[i], places[i]
@@ -54,6 +55,8 @@ def place_colliders(y, bodies, margin, collision):
         nap = asleep[collider.body]
         if (nap > AWAKE or collider.body >= bodies) and nap == place.nap and place.reach == margin and place.known != 0:
             continue  # what sleeps, and the world
+        if lazy and waits(collider, place, y, bodies, margin, collision.travel):
+            continue
         if not place_collider(i, y, bodies, margin, collision):
             return i
     return -1
@@ -61,25 +64,30 @@ def place_colliders(y, bodies, margin, collision):
 
 @njit
 def place_collider(i, y, bodies, margin, collision):
-    """The same of collider i; returns whether its pose is finite."""
-    collider, place, fat, travel = collision.colliders[i], collision.places[i], collision.fat_boxes[i], collision.travel
+    """The same for one collider; returns whether its pose is finite."""
+    collider, place, fat, travel = (
+        collision.colliders[i], collision.places[i], collision.fat_boxes[i], collision.travel
+    )  # fmt: skip
     rotation = nine(collider.rotation)
     x, centre = load3(collider.position), (0.0, 0.0, 0.0)
-    reach = 0.0
+    reach, lever = 0.0, 0.0
     if collider.body < bodies:
-        at = STATE_SIZE * collider.body
-        turn = to_matrix((load(y, at + 3), load(y, at + 4), load(y, at + 5), load(y, at + 6)))
+        at, lever = STATE_SIZE * collider.body, norm(load3(collider.position)) + collider.radius
+        q = (load(y, at + 3), load(y, at + 4), load(y, at + 5), load(y, at + 6))
+        turn = to_matrix(q)
+        for k in range(4):
+            place.body[k] = q[k]
         centre = (load(y, at), load(y, at + 1), load(y, at + 2))
         x = add(centre, matvec(turn, x))
         rotation = matmul(turn, rotation)
-        sweep = load(travel, 2 * collider.body + 1) * (norm(load3(collider.position)) + collider.radius)
+        sweep = load(travel, 2 * collider.body + 1) * lever
         reach = load(travel, 2 * collider.body) + sweep
     note_motion(collider, place, x, rotation)
     store3(place.x, x)
     store3(place.centre, centre)
     for k in range(9):
         place.rotation[k] = rotation[k]
-    place.moves, place.nap, place.known = reach, collision.asleep[collider.body], 1
+    place.moves, place.nap, place.known, place.lever = reach, collision.asleep[collider.body], 1, lever
     place.reach = max(margin, reach)
     bound(collider, place, x, rotation, collision.vertices, place.reach)
     if not math.isfinite(place.lower[0] + place.lower[1] + place.lower[2]):
@@ -88,7 +96,56 @@ def place_collider(i, y, bodies, margin, collision):
     if must_widen(collider, place, fat):
         widen(collider, place, fat, FAT * collider.radius if collider.body < bodies else 0.0)
         collision.counts[LEFT] += 1
+    place.room = room_in(place, fat)
     return True
+
+
+# Most colliders of a robot are near nothing. While a collider is in no pair, all that matters of its pose is whether its box
+# is in its fat box, and it is placed anew only when it may have left that. A point at the distance r from the centre of a
+# body moves by no more than |Δx| + 2 |Δq| r, as |Δq| = 2 sin(θ/4) for a rotation by θ. So pairs, and all that follows, are
+# the same, bit by bit. What reads poses of colliders that are in no pair, as particles do, leaves `counts[LAZY]` at 0.
+
+CORNERS = 1.7321  # √3 and more: a corner of a box of a hull, see `box_reach`, is no farther from its middle, in radii
+
+
+@njit
+def waits(collider, place, y, bodies, margin, travel):
+    """Whether a collider in no pair is in its fat box for certain, from the pose of its body."""
+    if place.known == 0 or place.paired != 0 or collider.body >= bodies or collider.kind >= HALF_SPACE:
+        return False
+    at, square = STATE_SIZE * collider.body, 0.0
+    for k in range(4):
+        change = load(y, at + 3 + k) - place.body[k]
+        square += change * change
+    d = sub((load(y, at), load(y, at + 1), load(y, at + 2)), load3(place.centre))
+    reach = load(travel, 2 * collider.body) + load(travel, 2 * collider.body + 1) * place.lever
+    grown = max(margin, reach) - place.reach
+    return norm(d) + 2.0 * CORNERS * place.lever * math.sqrt(square) + max(grown, 0.0) < place.room
+
+
+@inlined
+def room_in(place, fat):
+    """How far points of a box may move, a little less, until it leaves its fat box."""
+    room = FAR_AWAY
+    for k in range(3):
+        room = min(room, place.lower[k] - fat.lower[k], fat.upper[k] - place.upper[k])
+    return 0.999 * room
+
+
+@njit
+def place_paired(y, bodies, margin, collision):
+    """Note which colliders are in pairs, and place those that were in none before. Returns whether all poses are finite."""
+    places, pairs, known = collision.places, collision.pairs, True
+    for i in range(places.shape[0]):
+        places[i].paired = -places[i].paired  # in a pair until now
+    for k in range(collision.counts[PAIRS]):
+        for i in (pairs[k].a, pairs[k].b):
+            if places[i].paired == 0:
+                known = place_collider(i, y, bodies, margin, collision) and known
+            places[i].paired = 1
+    for i in range(places.shape[0]):
+        places[i].paired = max(places[i].paired, 0)
+    return known
 
 
 @njit

@@ -27,7 +27,7 @@ from ..scene.body import Body
 from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
 from ..scene.shapes.base import BOX, HALF_SPACE, HULL, MESH
-from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders
+from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders, place_paired
 from .build import Solid, kinds_in, make_collision, with_room
 from .islands import order_contacts, wake_touched
 from .narrow_phase import Narrow, family_of
@@ -42,6 +42,8 @@ from .tables import (
     FACE_B,
     FAR_AWAY,
     FAT_BOX,
+    LAZY,
+    LEFT,
     MANIFOLD,
     MET,
     MOVED,
@@ -160,8 +162,11 @@ def detect(y, bodies, margin, collision):
     counts, job_queue = collision.counts, collision.job_queue
     if place_colliders(y, bodies, 0.5 * margin, collision) >= 0:
         return NOT_FINITE
+    changed = counts[LAZY] != 0 and counts[LEFT] != 0
     if find_pairs(bodies, collision) != 0:
         return NEED_ROOM
+    if changed and not place_paired(y, bodies, 0.5 * margin, collision):
+        return NOT_FINITE
     pairs = counts[PAIRS]
     if run_parallel(job_queue, COLLIDE_JOBS, MEET, 0, pairs, CHUNK) > 0.0:
         counts[ORDERED] = 0

@@ -31,10 +31,13 @@ COLLIDER = np.dtype(
 # before the next detection; its bounding box, grown by its reach, which is that or half the margin. Its motion since the last
 # narrow phase: a bound of the displacement of its points, the displacement of its origin, and the rotation vector to first
 # order. `known`: whether there was a pose before; `nap`: the number of the nap in which it was placed.
+# `lever`: how far from the centre of the body its box reaches at most; `body`: the orientation of the body; `room`: how far
+# points of the box may move until it leaves the fat box; `paired`: whether the collider is in a pair.
 PLACE = np.dtype(
     [("lower", "f8", 3), ("upper", "f8", 3), ("reach", "f8"), ("moved", "f8"),
      ("x", "f8", 3), ("rotation", "f8", 9), ("centre", "f8", 3), ("moves", "f8"),
-     ("shift", "f8", 3), ("turn", "f8", 3), ("known", "i8"), ("nap", "i8")],
+     ("shift", "f8", 3), ("turn", "f8", 3), ("known", "i8"), ("nap", "i8"), ("lever", "f8"), ("room", "f8"),
+     ("body", "f8", 4), ("paired", "i8")],
     align=True,
 )  # fmt: skip
 # The fat box of a collider: it holds the box above, and stays where it is while it does. `before`: the fat box when pairs
@@ -120,11 +123,11 @@ ISLAND = np.dtype(
 # Entries of `counts`: the numbers of pairs, contacts and islands; the room needed, where there was not enough; the axes of
 # the sweep and its strips; the number of bodies that contacts can move, those after them being kinematic; how many fat boxes
 # have changed since pairs were found; whether the narrow phase has taken the motion in `places` into account; whether
-# `contacts` are in the order of the manifolds; how many pairs touch. Of `near`: the round of its look, how many contacts and
-# bodies it has found.
+# `contacts` are in the order of the manifolds; how many pairs touch; whether colliders without pairs may wait (see
+# `broad_phase.waits`). Of `near`: the round of its look, how many contacts and bodies it has found.
 PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(8)
-MOVED, LEFT, MET, ORDERED, TOUCH = range(8, 13)
-ROUND, NEAR, NEAR_MEMBERS, COUNTS = range(13, 17)
+MOVED, LEFT, MET, ORDERED, TOUCH, LAZY = range(8, 14)
+ROUND, NEAR, NEAR_MEMBERS, COUNTS = range(14, 18)
 # Numbers of an entry of a strip: lower and upper end of a fat box along the axis of the sweep, across the strips, and along
 # the third axis; whether it has changed; the collider.
 ENTRY, ENTRY_LEFT, ENTRY_COLLIDER = 8, 6, 7
@@ -149,7 +152,8 @@ class Collision(NamedTuple):
     )  # fmt: skip
     places: Any = column(
         "colliders", PLACE, writer="collide.broad_phase",
-        unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m, moved m, shift m, turn rad",
+        unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m, moved m, shift m, turn rad, "
+        "lever m, room m, body 1",
     )  # fmt: skip
     fat_boxes: Any = column(
         "colliders", FAT_BOX, writer="collide.broad_phase",

@@ -26,7 +26,9 @@ from .tables import (
     INVERSE_MASS,
     LINEAR,
     MOTION,
+    MOVES_LITTLE,
     call_coordinates,
+    in_joint_space,
     put_three,
     three,
 )
@@ -89,6 +91,16 @@ def show_velocities(tables):
     show_start(tables)
     if tables.collision.counts[CONTACTS] > 0:
         call_coordinates(BODY_SPEEDS, 0.0, tables.stepping.motion, tables.stepping.search_motion, tables)
+
+
+@njit
+def moves_little(tables):
+    """In joint coordinates: whether after the impulses all bodies are so slow that none is fast, and none outruns detection.
+    It takes a bound for each link with all that is welded to it, and nothing for each body."""
+    stepping = tables.stepping
+    if not in_joint_space(tables) or tables.collision.counts[CONTACTS] == 0:
+        return False
+    return call_coordinates(MOVES_LITTLE, stepping.options[0].dt, stepping.motion, stepping.answer, tables) != 0
 
 
 @njit

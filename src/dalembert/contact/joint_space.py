@@ -22,7 +22,7 @@ import numpy as np
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, FORCES, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import add_scaled, dot, load3, scale, store3
+from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, sub
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
@@ -40,13 +40,13 @@ from ..dynamics.joint_space.mechanism import LIMP
 from ..dynamics.joint_space.state import (
     energy_and_momenta,
     forward_kinematics,
-    forward_velocities,
     record_projection,
-    show_bodies,
     update_at,
 )
 from ..dynamics.joint_space.tables import Reduced
+from ..dynamics.joint_space.welded import LINK, show_links, velocity_of
 from ..model.tables import STATE_SIZE
+from ..model.tree import Tree
 from .island_problem import (
     IslandProblem,
 )
@@ -60,6 +60,7 @@ from .joint_space_books import (
     open_books,
     place_soft,
     push_soft,
+    show_velocities,
     sleeps,
 )
 from .joint_space_commands import (
@@ -82,7 +83,7 @@ from .joint_space_commands import (
     ride_task,
 )
 from .joint_space_rows import describe_trees, fill_responses, fill_rows, pack
-from .joint_space_solves import factorize_packed, pack_matrix, solve_one
+from .joint_space_solves import answer_few, factor_few_loops, factorize_packed, pack_matrix, solve_one
 from .limits import set_stops
 from .rows import (
     Rows,
@@ -107,6 +108,7 @@ from .tables import (
     GIVEN_OF_ISLAND,
     LINEAR,
     MOTION,
+    MOVES_LITTLE,
     PLACE,
     PLACE_ON_WAY,
     POWER,
@@ -139,6 +141,16 @@ class JointSpace(NamedTuple):
     an assembly are together, parents first."""
 
     rows: Any = part(Rows)
+    tree: Any = part(Tree, doc="that of `Reduced`, with links that are welded together as one")
+    links: Any = column(dtype=LINK, unit="mass kg, offset m, turned 1, inertia kg m²", doc="where bodies are in `tree`")
+    node_of_row: Any = column(dtype=np.int64, doc="row of the kinematics table → node of `tree`, −1 for none")
+    reaches: Any = column(
+        "nodes",
+        unit="m",
+        doc="how far from the centre of a node its rotation moves points that collide; negative: it has none",
+    )
+    calm: Any = column("1", unit="m", doc="what moves by no more in a step is neither fast nor outruns detection")
+    books_links: Any = column("1", np.int64, doc="whether the ledger needs forces on links only: see `book_ledger`")
     assemblies: Any = column("assemblies", ASSEMBLY)
     assembly_of: Any = column("nodes", np.int64)
     freedom_at: Any = column("m", np.int64, doc="of each packed speed, its freedom")
@@ -162,6 +174,11 @@ class JointSpace(NamedTuple):
     )
     given: Any = column("given", GIVEN, doc="kinematic bodies; their velocities are behind the packed speeds")
     rides: Any = column("rides", RIDE)
+    few: Any = column("1", np.int64, doc="whether loops are answered by the next tables: see `joint_space_solves`")
+    loop_rows: Any = column("few * m", fill=np.nan, doc="G of few loops, on packed speeds, row by row")
+    loop_answers: Any = column("few * m", fill=np.nan, doc="M⁻¹ Gᵀ, likewise")
+    loop_matrix: Any = column("few * few", fill=np.nan, doc="G M⁻¹ Gᵀ = L D Lᵀ: L below the diagonal, and D⁻¹")
+    loop_scratch: Any = column("few", fill=np.nan)
     corrected: Any = column("1", np.int64, doc="whether the step displaces something")
     slopes: Any = column("m", fill=np.nan, doc="rates of the speeds in free motion")
     before: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds before the impulses")
@@ -202,7 +219,7 @@ PASSES, ROUNDING, GROWTH = 10, 1e-12, 10.0
 @njit
 def update_kinematics(z, reduced, js, tables):
     """Places and velocities of all links at z, and the factor of M. Returns the freedom that nothing resists, or −1."""
-    options, tree = reduced.options[0], reduced.tree
+    options, tree = reduced.options[0], js.tree
     update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], tree)
     fill_lower(tree)
     pack_matrix(js.drift_values, js.drift_inverse, tree, js)
@@ -213,7 +230,7 @@ def update_kinematics(z, reduced, js, tables):
 @njit
 def first_half_drift(h, z, reduced, js, tables):
     """Move z over half of h to the middle of the step. Returns as `update_kinematics`."""
-    options, tree = reduced.options[0], reduced.tree
+    options, tree = reduced.options[0], js.tree
     first, start, slopes = options.coordinates, js.before, js.slopes
     m = options.speeds
     displace_coordinates(z, 0.5 * h, z[first : first + m], tree)
@@ -237,7 +254,7 @@ def first_half_drift(h, z, reduced, js, tables):
 @njit
 def turn_speeds(h, z, reduced, js):
     """The speeds of the second half of a step, from those at its middle, where the tree is."""
-    tree, options = reduced.tree, reduced.options[0]
+    tree, options = js.tree, reduced.options[0]
     first, slopes, m = options.coordinates, js.slopes, options.speeds
     fill_slopes(z[first : first + m], js, tree)
     for k in range(m):
@@ -245,10 +262,10 @@ def turn_speeds(h, z, reduced, js):
 
 
 @njit
-def walk(h, z, reduced):
+def walk(h, z, reduced, js):
     """Move the coordinates in z along the speeds for h (s)."""
     first, m = reduced.options[0].coordinates, reduced.options[0].speeds
-    displace_coordinates(z, h, z[first : first + m], reduced.tree)
+    displace_coordinates(z, h, z[first : first + m], js.tree)
 
 
 @njit
@@ -268,13 +285,24 @@ def fill_slopes(w, js, tree):
 @njit
 def take_forces(h, reduced, js, tables):
     """`pushed` = the impulse over h of the forces in the kinematics table, along the speeds; none on what sleeps."""
-    tree, kinematics = reduced.tree, reduced.system.kinematics
-    nodes, motion = tree.nodes, tree.motion
-    for i in range(nodes.shape[0]):
-        own, row = motion[i], nodes[i].row
-        acts = row >= 0 and h > 0.0 and not sleeps(i, js, tables)
-        store3(own.bearing, scale(h, load3(kinematics[row].force)) if acts else ZERO)
-        store3(own.bearing_torque, scale(h, load3(kinematics[row].torque)) if acts else ZERO)
+    tree, kinematics, links = js.tree, reduced.system.kinematics, js.links
+    motion = tree.motion
+    for i in range(motion.shape[0]):
+        store3(motion[i].bearing, ZERO)
+        store3(motion[i].bearing_torque, ZERO)
+    for i in range(links.shape[0] if h > 0.0 else 0):
+        link = links[i]
+        if sleeps(link.node, js, tables):
+            continue
+        own, kin = motion[link.node], kinematics[link.row]
+        force, torque = scale(h, load3(kin.force)), scale(h, load3(kin.torque))
+        if link.part == 0:
+            store3(own.bearing, force)
+            store3(own.bearing_torque, torque)
+        else:
+            arm = sub(load3(kin.x), load3(own.x))
+            store3(own.bearing, add(load3(own.bearing), force))
+            store3(own.bearing_torque, add(load3(own.bearing_torque), add(torque, cross(arm, force))))
     if h > 0.0 and js.rides.shape[0] > 0:
         call_rides(PUSH, h, js.pushed, js.pushed, tables, reduced, js)
     generalized_forces(js.pushed, tree)
@@ -330,9 +358,9 @@ def loop_work(reduced, js, tables):
     system, tree = reduced.system, reduced.tree
     nodes, motion, kinematics, efforts = tree.nodes, tree.motion, system.kinematics, tree.scratch
     before, after = js.before, js.after
-    spread(system, system.multipliers)
     if reduced.wanted.shape[0] == 0:
         return 0.0
+    spread(system, system.multipliers)
     for i in range(nodes.shape[0]):
         own, row = motion[i], nodes[i].row
         store3(own.bearing, load3(kinematics[row].linear) if row >= 0 else ZERO)
@@ -360,6 +388,13 @@ def answer(x, reduced, js):
         return
     for s in range(wanted.shape[0]):
         store(wanted, s, -2.0 * load(js.loop_rates, s))
+    if js.few[0] != 0:
+        pack(x, js.packed, js)
+        answer_few(js.packed, wanted, reduced.system.multipliers, js)
+        for p in range(before.shape[0]):
+            k = js.freedom_at[p]
+            store(x, k, load(js.packed, p) + load(before, k))
+        return
     for k in range(before.shape[0]):
         store(change, k, load(x, k))
     call_solve_loops(reduced)
@@ -379,6 +414,9 @@ def prepare_speeds(h, reduced, js, tables):
         copy(js.factor_values, js.drift_values)
         copy(js.factor_inverse, js.drift_inverse)
     if reduced.system.error.shape[0] == 0:
+        return OK
+    if options.held != 0 and factor_few_loops(reduced, js):
+        clear(reduced.resistance)
         return OK
     options.limp = call_factor_loops(options.held == 0, reduced)
     clear(reduced.resistance)  # that of the step alone
@@ -412,7 +450,7 @@ def place(h, on_way, z, reduced, js, tables):
     if driven:
         forward_kinematics(z, reduced)
     else:
-        show_bodies(z, reduced)
+        show_links(z, reduced, js.tree, js.links)
     status = exert(now + 0.5 * h, reduced)
     if status != OK:
         return status
@@ -430,8 +468,8 @@ def place(h, on_way, z, reduced, js, tables):
     if status == OK and h > 0.0 and stepping.options[0].predict != 0:
         find_free_speeds(h, reduced, js, tables)
         set_speeds(0.5, z, reduced, js)
-        link_velocities(z[first : first + before.shape[0]], reduced.tree)
-        show_bodies(z, reduced)
+        link_velocities(z[first : first + before.shape[0]], js.tree)
+        show_links(z, reduced, js.tree, js.links)
         status = exert(now + 0.5 * h, reduced)
         set_speeds(0.0, z, reduced, js)
     elif status == OK and h > 0.0:
@@ -497,16 +535,12 @@ def finish(h, z, reduced, js, tables):
     if h > 0.0:
         if js.turned[0] == 0:
             turn_speeds(h, z, reduced, js)
-        walk(0.5 * h, z, reduced)
+        walk(0.5 * h, z, reduced, js)
     if driven:
         status = call_rides(END, h, z, z, tables, reduced, js)
+    place_links(z, reduced, js)
     if js.shown[0] != 0:
-        forward_kinematics(z, reduced)
-    else:
-        options = reduced.options[0]
-        update_links(
-            z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], reduced.tree
-        )
+        show_links(z, reduced, js.tree, js.links)
     close_books(z, reduced, js)
     if h == 0.0:
         return status
@@ -518,8 +552,16 @@ def finish(h, z, reduced, js, tables):
     if status == OK:
         count_turns(z, reduced, js)
         if apart:
+            place_links(z, reduced, js)
             open_books(reduced, js)
     return status
+
+
+@njit
+def place_links(z, reduced, js):
+    """The links of the merged tree at the state z."""
+    options = reduced.options[0]
+    update_links(z[: options.coordinates], z[options.coordinates : options.coordinates + options.speeds], js.tree)
 
 
 @njit
@@ -562,6 +604,7 @@ def stop_island(number, z, reduced, js, tables):
     if status == OK:
         status = update_at(t, z, reduced)
     record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
+    place_links(z, reduced, js)
     open_books(reduced, js)
     return status
 
@@ -580,6 +623,23 @@ def correct_stops(reduced, js, tables):
     return some
 
 
+# Whether something is fast ----------------------------------------------------------------------------------------------
+
+
+@njit
+def moves_little(h, w, js):
+    """Whether no point that collides moves by more than `calm` within h (s) at the packed speeds w: of a node none is faster
+    than |v| + |ω| r, with r the reach of the node. Leaves the velocities of the links at w."""
+    tree, reaches, calm = js.tree, js.reaches, js.calm[0]
+    unpack(w, js.after, js)
+    link_velocities(js.after, tree)
+    for i in range(reaches.shape[0]):
+        own, reach = tree.motion[i], load(reaches, i)
+        if reach >= 0.0 and not h * (norm(load3(own.v)) + reach * norm(load3(own.omega))) <= calm:
+            return False
+    return True
+
+
 # On the way -------------------------------------------------------------------------------------------------------------
 
 
@@ -587,22 +647,24 @@ def correct_stops(reduced, js, tables):
 def do_on_way(task, h, y, out, reduced, js, tables):
     """What continuous collision detection asks for: see `tables`."""
     if task == WALK:
-        walk(h, y, reduced)
+        walk(h, y, reduced, js)
     elif task == TURN:
         turn_speeds(h, y, reduced, js)
         js.turned[0] = 1 + js.corrected[0]
     elif task == BODY_SPEEDS:
         unpack(y, js.after, js)
-        link_velocities(js.after, reduced.tree)
-        for i in range(reduced.tree.nodes.shape[0]):
-            body = reduced.tree.nodes[i].row
-            if 0 <= body < reduced.system.settings[0].rigid:
-                put_three(out, MOTION * body + LINEAR, load3(reduced.tree.motion[i].v))
-                put_three(out, MOTION * body + ANGULAR, load3(reduced.tree.motion[i].omega))
-        link_velocities(js.before, reduced.tree)
+        link_velocities(js.after, js.tree)
+        for i in range(js.links.shape[0]):
+            link = js.links[i]
+            if link.row < reduced.system.settings[0].rigid:
+                own = js.tree.motion[link.node]
+                v, omega = velocity_of(link, own)
+                put_three(out, MOTION * link.row + LINEAR, v)
+                put_three(out, MOTION * link.row + ANGULAR, omega)
+        link_velocities(js.before, js.tree)
     elif task == POWER:
         first = reduced.options[0].coordinates
-        forward_velocities(y[first : first + reduced.options[0].speeds], reduced)
+        show_velocities(y[first : first + reduced.options[0].speeds], reduced, js)
         out[0] = 0.0
         for i in range(reduced.system.settings[0].rigid):
             kin = reduced.system.kinematics[i]
@@ -630,6 +692,8 @@ def task_of_step(task, h, y, out, tables, reduced, js):
         status = place(h, False, y, reduced, js, tables)
     elif task == PLACE_ON_WAY:
         status = place(0.0, True, y, reduced, js, tables)
+    elif task == MOVES_LITTLE:
+        status = 1 if moves_little(h, y, js) else 0
     elif task in (WALK, TURN, BODY_SPEEDS, POWER, BEGIN_WAY):
         do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:

@@ -14,17 +14,20 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..dynamics.jacobian import coordinate_rows, coordinate_value
+from ..dynamics.joint_space.dynamics import link_velocities
 from ..dynamics.joint_space.kinematics import ZERO, store6
-from ..dynamics.joint_space.state import forward_velocities
+from ..dynamics.joint_space.welded import show_link_velocities
 from ..dynamics.kinematics import load6
 from ..linalg.block_matrix import inverse_of, store_3
 from ..model.tables import (
     CONSTRAINT_WORK,
+    FORCE_IMPULSE,
     LEDGER,
     PROJECTION_WORK,
     REACTION_IMPULSE,
     REACTION_TORQUE,
     STATE_SIZE,
+    TORQUE_IMPULSE,
 )
 from .gauss_seidel import axes_of, world_impulse
 from .joint_space_solves import factorize_packed, pack_matrix
@@ -55,7 +58,7 @@ ROOT = np.dtype(
 def measure_trees(reduced, js):
     """Mass properties and momenta of each tree, where it is."""
     roots, root_of = js.roots, js.root_of
-    nodes, motion = reduced.tree.nodes, reduced.tree.motion
+    nodes, motion = js.tree.nodes, js.tree.motion
     for i in range(roots.shape[0]):
         root = roots[i]
         root.mass = 0.0
@@ -105,7 +108,7 @@ def begin_root(root, momentum, turning):
 def close_books(z, reduced, js):
     """Momenta after the step, where the trees are, are made what the impulses ask for; reactions go to the ledger. They are
     those before the next step."""
-    tree, roots, first = reduced.tree, js.roots, reduced.options[0].coordinates
+    tree, roots, first = js.tree, js.roots, reduced.options[0].coordinates
     measure_trees(reduced, js)
     for i in range(roots.shape[0]):
         root = roots[i]
@@ -155,27 +158,35 @@ def sleeps(node, js, tables):
 
 @njit
 def book_forces(h, z, reduced, js, tables):
-    """What forces over h and the impulses of the loops, in the kinematics table, give to the trees. Supports balance the
-    forces on what sleeps."""
-    nodes, kinematics = reduced.tree.nodes, reduced.system.kinematics
-    rigid = reduced.system.settings[0].rigid
-    for i in range(nodes.shape[0]):
-        if nodes[i].row < 0:
-            continue
-        kin = kinematics[nodes[i].row]
-        x, loop, turn = load3(kin.x), load3(kin.linear), load3(kin.angular)
-        turn = add(cross(x, loop), turn)
-        book_reaction(z, loop, turn)  # those of loops within the tree cancel
+    """What forces over h and the impulses of the loops, in the kinematics table, give to the trees, and to the ledger where
+    that needs no more. Supports balance the forces on what sleeps."""
+    links, kinematics, ledger = js.links, reduced.system.kinematics, z.shape[0] - len(LEDGER)
+    rigid, looped = reduced.system.settings[0].rigid, reduced.wanted.shape[0] > 0
+    total, total_moment = ZERO, ZERO
+    for i in range(links.shape[0]):
+        row, node = links[i].row, links[i].node
+        kin = kinematics[row]
+        x, loop, turn = load3(kin.x), ZERO, ZERO
+        if looped:
+            loop = load3(kin.linear)
+            turn = add(cross(x, loop), load3(kin.angular))
+            book_reaction(z, loop, turn)  # those of loops within the tree cancel
         force = scale(h, load3(kin.force))
         moment = add(cross(x, force), scale(h, load3(kin.torque)))
-        asleep = sleeps(i, js, tables)
-        if nodes[i].row >= rigid and not asleep:
+        if row < rigid:
+            total, total_moment = add(total, force), add(total_moment, moment)
+        asleep = sleeps(node, js, tables)
+        if row >= rigid and not asleep:
             book_reaction(z, force, moment)  # the mechanism counts the forces on bodies only
-        if nodes[i].row < rigid and asleep:
+        if row < rigid and asleep:
             book_reaction(z, scale(-1.0, force), scale(-1.0, moment))
         if asleep:
             force, moment = ZERO, ZERO
-        give(i, add(force, loop), add(moment, turn), js)
+        give(node, add(force, loop), add(moment, turn), js)
+    if js.books_links[0] != 0:
+        for k in range(3):
+            z[ledger + FORCE_IMPULSE + k] += total[k]
+            z[ledger + TORQUE_IMPULSE + k] += total_moment[k]
 
 
 @njit
@@ -185,12 +196,19 @@ def find_powers(reduced):
 
 
 @njit
+def show_velocities(w, reduced, js):
+    """Velocities of the links, and of bodies in the kinematics table, at the speeds w; poses stay."""
+    link_velocities(w, js.tree)
+    show_link_velocities(reduced.system.kinematics, js.tree, js.links)
+
+
+@njit
 def find_mean_powers(z, reduced, js):
     """The powers of the applied forces at the mean speeds w̄ = ½ (w⁻ + w⁺) of the step."""
     before, after, first = js.before, js.after, reduced.options[0].coordinates
     for k in range(before.shape[0]):
         store(z, first + k, 0.5 * (load(before, k) + load(after, k)))
-    forward_velocities(z[first : first + before.shape[0]], reduced)
+    show_velocities(z[first : first + before.shape[0]], reduced, js)
     find_powers(reduced)
 
 
@@ -199,7 +217,7 @@ def book_displacement(h, z, reduced, js, tables):
     """The work of the applied forces, of motors and of dry friction along the displacement; that nothing has done the
     opposite work is an error of the energy, booked as the work of projection."""
     bounds, system = tables.stepping.bounds, reduced.system
-    forward_velocities(js.displaced, reduced)
+    show_velocities(js.displaced, reduced, js)
     find_powers(reduced)
     power = system.power
     works, total = z.shape[0] - power.shape[0], 0.0
@@ -218,7 +236,7 @@ def book_displacement(h, z, reduced, js, tables):
 def book_contacts(z, reduced, js, tables):
     """Impulses of contacts: on the trees, from the world, and their work."""
     contacts, stepping = tables.collision.contacts, tables.stepping
-    node_of_row, entry = reduced.node_of_row, stepping.options[0].ledger
+    node_of_row, entry = js.node_of_row, stepping.options[0].ledger
     rigid = reduced.system.settings[0].rigid
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
@@ -268,7 +286,7 @@ def book_side(z, row, impulse, linear, angular, reduced, js):
     """An impulse along a row of a body; the world's is a reaction."""
     force = scale(impulse, linear)
     moment = add(cross(load3(reduced.system.kinematics[row].x), force), scale(impulse, angular))
-    node = reduced.node_of_row[row]
+    node = js.node_of_row[row]
     if node >= 0:
         give(node, force, moment, js)
     else:
@@ -310,7 +328,7 @@ def add_soft(reduced, js, tables):
         if row.freedom >= 0:
             _, resist, _, _ = active_law(h, row, forces[row.force])
             store(resistance, row.freedom, load(resistance, row.freedom) + resist)
-    pack_matrix(js.factor_values, diagonal, reduced.tree, js)
+    pack_matrix(js.factor_values, diagonal, js.tree, js)
     for p in range(diagonal.shape[0]):
         store(diagonal, p, load(diagonal, p) + load(resistance, js.freedom_at[p]))
     return factorize_packed(js.factor_values, diagonal, js)
@@ -320,7 +338,7 @@ def add_soft(reduced, js, tables):
 def push_soft(reduced, js, tables):
     """Add to `pushed` what the rows give at the speeds before the step."""
     soft, forces, pushed = tables.stepping.soft, reduced.system.forces, js.pushed
-    h, freedoms = tables.stepping.options[0].dt, reduced.tree.freedoms
+    h, freedoms = tables.stepping.options[0].dt, js.tree.freedoms
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom >= 0 and not sleeps(freedoms[row.freedom].node, js, tables):
@@ -347,7 +365,7 @@ def change_sides(trial, reduced, js, tables):
 def book_soft(z, reduced, js, tables):
     """The impulses of the rows: on the trees, from the world, and their work, less what goes into potentials of springs."""
     soft, system, after = tables.stepping.soft, reduced.system, js.after
-    forces, h, freedoms = system.forces, tables.stepping.options[0].dt, reduced.tree.freedoms
+    forces, h, freedoms = system.forces, tables.stepping.options[0].dt, js.tree.freedoms
     for i in range(soft.shape[0]):
         row = soft[i]
         if row.freedom < 0:
@@ -360,7 +378,7 @@ def book_soft(z, reduced, js, tables):
         row.impulse = push - h * k * row.value + keep * row.before - resist * now
         elastic = elastic_impulse(h, row, force, now)
         book_row(z, row, 0.5 * (row.impulse - elastic) * (row.before + now))
-        a, b = reduced.node_of_row[row.a], reduced.node_of_row[row.b]
+        a, b = js.node_of_row[row.a], js.node_of_row[row.b]
         if a >= 0 and b >= 0 and js.root_of[a] == js.root_of[b]:
             continue  # what it gives to the tree is zero
         linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
@@ -410,7 +428,11 @@ def book_step(h, work, z, reduced, js, tables):
         find_mean_powers(z, reduced, js)
     for k in range(options.speeds):
         store(z, first + k, load(js.after, k))
-    if h > 0.0:
+    if h > 0.0 and js.books_links[0] != 0:
+        power, at = reduced.system.power, z.shape[0] - reduced.system.power.shape[0]
+        for k in range(power.shape[0] - len(LEDGER)):
+            z[at + k] += h * load(power, k)
+    elif h > 0.0:
         call_pointer(options.mechanism, options.handle, WRITE, 0.0, reduced.y, dydt)
         common = dydt.shape[0] - len(LEDGER)
         store(dydt, common + CONSTRAINT_WORK, 0.0)  # those of constraints follow as impulses

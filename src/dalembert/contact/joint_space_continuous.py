@@ -25,13 +25,13 @@ from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import table_at
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates
-from ..dynamics.joint_space.state import forward_kinematics
 from ..dynamics.joint_space.tables import Reduced
+from ..dynamics.joint_space.welded import show_links
 from ..model.tree import FREE, HINGE, SLIDER
 from ..scene.shapes.base import HALF_SPACE, MESH
 from .continuous import DEPTH, TOUCH, front_of, is_behind, note_impact, place_at, signed_distance
 from .fast import FAST, TIME
-from .joint_space import JointSpace
+from .joint_space import JointSpace, place_links
 from .tables import ContactTables
 
 MOST_TIMES = 20_000  # at which all trees are placed, in half a step
@@ -44,7 +44,7 @@ MOST_TIMES = 20_000  # at which all trees are placed, in half a step
 def bound_speeds(h, z, reduced, js, tables):
     """Fill `turns` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how far it
     may go in a step, or −1 for what is not fast."""
-    nodes, first, pace = reduced.tree.nodes, reduced.options[0].coordinates, js.pace
+    nodes, first, pace = js.tree.nodes, reduced.options[0].coordinates, js.pace
     stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -66,11 +66,14 @@ def bound_speeds(h, z, reduced, js, tables):
         moved = slow + turning * reach + slide + own * (0.0 if node.kind == FREE else norm(load3(node.anchor)))
         store(pace, 2 * i, moved)
         store(pace, 2 * i + 1, own)
-        if 0 <= node.row < rigid:
-            most = moved + own * stepping.swing[node.row]
-            stepping.turns[node.row] = most
+    for i in range(js.links.shape[0]):
+        row, node = js.links[i].row, js.links[i].node
+        if row < rigid:
+            reach = norm(load3(js.links[i].offset)) + stepping.swing[row]
+            most = load(pace, 2 * node) + load(pace, 2 * node + 1) * reach
+            stepping.turns[row] = most
             far = stepping.options[0].dt * most
-            stepping.moves[node.row] = far if far > FAST * stepping.thickness[node.row] else -1.0
+            stepping.moves[row] = far if far > FAST * stepping.thickness[row] else -1.0
 
 
 # One pair ---------------------------------------------------------------------------------------------------------------
@@ -140,7 +143,8 @@ def find_impact_of_trees(h, z, reduced, js, tables):
         store(js.start, k, load(z, k))
     t, found = 0.0, False
     for _ in range(MOST_TIMES):
-        forward_kinematics(z, reduced)
+        place_links(z, reduced, js)
+        show_links(z, reduced, js.tree, js.links)
         safe = math.inf
         for k in range(collision.counts[PAIRS]):
             pair = collision.pairs[k]
@@ -159,7 +163,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
         t += safe
         for k in range(coordinates):
             store(z, k, load(js.start, k))
-        displace_coordinates(z, t, speeds, reduced.tree)
+        displace_coordinates(z, t, speeds, js.tree)
     for k in range(coordinates):
         store(z, k, load(js.start, k))
     stepping.impact[TIME] = t if found else math.inf

@@ -8,7 +8,7 @@ In order: J, responses, and the problem.
 
 from ..collide.tables import AWAKE, CONTACTS
 from ..core.jit import inlined, njit
-from ..core.math3 import add, cross, dot, load3, store3
+from ..core.math3 import add, cross, dot, load3, store3, sub
 from ..core.simd import load, store
 from ..dynamics.joint_space.kinematics import ZERO
 from ..model.tables import SERVO, STOP
@@ -16,7 +16,7 @@ from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
 from .joint_space_commands import FILL, STILL, call_rides
-from .joint_space_solves import answer_loops, is_looped, solve_one, solve_three
+from .joint_space_solves import answer_loops, is_looped, solve_one, solve_three, subtract_loops
 from .limits import LOCKED, set_limits, update_bound, warm_start_bound
 from .rows import contact_velocity, rate_of, respond_to_freedom
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
@@ -47,7 +47,7 @@ def fill_rows(h, z, reduced, js, tables):
 @njit
 def fill_contact(i, contact, reduced, js):
     """The rows of J of one contact: normal and two tangents."""
-    rows, nodes = js.rows, reduced.node_of_row
+    rows, nodes = js.rows, js.node_of_row
     rigid, at = reduced.system.settings[0].rigid, 6 * rows.longest[0] * i
     axes = axes_of(contact)
     a, b = rows.sides[2 * i], rows.sides[2 * i + 1]
@@ -55,10 +55,20 @@ def fill_contact(i, contact, reduced, js):
     node_b = nodes[contact.b] if contact.b < rigid else -1
     set_side(a, node_a, js)
     set_side(b, node_b, js)
-    fill_contact_side(node_a, axes, load3(contact.arm_a), -1.0, at, rows.jacobian, reduced.tree)
-    fill_contact_side(node_b, axes, load3(contact.arm_b), 1.0, at + 3 * rows.longest[0], rows.jacobian, reduced.tree)
+    arm_a = add(load3(contact.arm_a), arm_in_node(contact.a, node_a, reduced, js))
+    arm_b = add(load3(contact.arm_b), arm_in_node(contact.b, node_b, reduced, js))
+    fill_contact_side(node_a, axes, arm_a, -1.0, at, rows.jacobian, js.tree)
+    fill_contact_side(node_b, axes, arm_b, 1.0, at + 3 * rows.longest[0], rows.jacobian, js.tree)
     if a.first == b.first and a.end == b.end:
         a.end = a.first
+
+
+@inlined
+def arm_in_node(row, node, reduced, js):
+    """From the frame of a node to the centre of mass of a body in it, both where they are now."""
+    if node < 0:
+        return ZERO
+    return sub(load3(reduced.system.kinematics[row].x), load3(js.tree.motion[node].x))
 
 
 @inlined
@@ -118,15 +128,19 @@ def fill_bound(i, bound, h, reduced, js):
     rows, path = js.rows, js.rows.longest[0]
     update_bound(bound, h, reduced.y, reduced.system)
     a, b = rows.bound_sides[2 * i], rows.bound_sides[2 * i + 1]
-    node_a, node_b = reduced.node_of_row[bound.a], reduced.node_of_row[bound.b]
+    node_a, node_b = js.node_of_row[bound.a], js.node_of_row[bound.b]
     set_side(a, node_a, js)
     set_side(b, node_b, js)
-    pass_surface(a, node_a, reduced.tree)
-    pass_surface(b, node_b, reduced.tree)
+    pass_surface(a, node_a, js.tree)
+    pass_surface(b, node_b, js.tree)
     at = 2 * path * i
-    fill_bound_side(node_a, load3(bound.linear_a), load3(bound.angular_a), at, rows.bound_jacobian, reduced.tree)
+    f, g = load3(bound.linear_a), load3(bound.angular_a)
+    g = add(g, cross(arm_in_node(bound.a, node_a, reduced, js), f))
+    fill_bound_side(node_a, f, g, at, rows.bound_jacobian, js.tree)
     at += path
-    fill_bound_side(node_b, load3(bound.linear_b), load3(bound.angular_b), at, rows.bound_jacobian, reduced.tree)
+    f, g = load3(bound.linear_b), load3(bound.angular_b)
+    g = add(g, cross(arm_in_node(bound.b, node_b, reduced, js), f))
+    fill_bound_side(node_b, f, g, at, rows.bound_jacobian, js.tree)
     if a.first == b.first and a.end == b.end:
         a.end = a.first
 
@@ -236,11 +250,14 @@ def respond(i, side, reduced, js):
             store(response, to, load(response, to) + load(jacobian, k))
             store(response, to + 1, load(response, to + 1) + load(jacobian, k + 1))
             store(response, to + 2, load(response, to + 2) + load(jacobian, k + 2))
-    if is_looped(first, reduced, js):
+    looped = is_looped(first, reduced, js)
+    if looped and js.few[0] == 0:
         for c in range(3):
             answer_loops(response, at + c, 3, first, end, reduced, js)
-    else:
-        solve_three(response, at, first, end, js)
+        return
+    solve_three(response, at, first, end, js)
+    for c in range(3 if looped else 0):
+        subtract_loops(response, at + c, 3, first, end, js)
 
 
 @njit
@@ -408,7 +425,7 @@ def add_side(coupling, side, width, at, jacobian, problem, reduced, js):
 @inlined
 def block_at(packed, problem, reduced, js):
     """The block of a packed speed, or −1."""
-    body = js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].body
+    body = js.assemblies[js.assembly_of[js.tree.freedoms[js.freedom_at[packed]].node]].body
     return problem.block_of[body] if body >= 0 else -1
 
 

@@ -1,11 +1,16 @@
 """Solutions with the factor of the mass matrix of a tree, M = Lᵀ D L, over the packed speeds of an assembly: b ← M⁻¹ b.
 
 A row of L has entries on the path from its freedom to the root of the tree only; here they lie side by side, and nothing is
-stored for the others. With the answer of loops at the end."""
+stored for the others. The answer of loops follows.
+
+In order: one tree, few loops, and any loops.
+"""
 
 from ..core.jit import inlined, njit
+from ..core.math3 import add, cross, dot, load3
 from ..core.simd import clear, load, store
 from ..dynamics.joint_space.loops import call_solve_loops
+from .island_problem import incidence_row
 
 
 @njit
@@ -94,16 +99,152 @@ def solve_one(b, at, first, end, values, inverses, js):
     return total
 
 
+# Few loops --------------------------------------------------------------------------------------------------------------
+#
+# With G the rows of the loops on all packed speeds, X = M⁻¹ Gᵀ and S = G X = L D Lᵀ, an impulse b along the speeds changes
+# them by y − X S⁻¹ G y, y = M⁻¹ b. That is O(r m + r²) for r rows and m speeds, less than a pass over all links where r is
+# small, as it is for grippers and joints that follow others. `loops.solve_loops` is O(links + rows) for any number.
+
+FEW = 16  # rows
+DEPENDENT = 1e-10  # share of S_kk that the rows before leave: with less, `loops` decides
+
+
+@njit
+def factor_few_loops(reduced, js):
+    """Write G, X and the factor of S, where the tree and the rows of the loops are. Returns whether it could; if not, `few`
+    is 0."""
+    few, m = reduced.wanted.shape[0], js.freedom_at.shape[0]
+    rows, answers, matrix = js.loop_rows, js.loop_answers, js.loop_matrix
+    js.few[0] = 0
+    if matrix.shape[0] != few * few:
+        return False
+    fill_loop_rows(reduced, js)
+    for k in range(few * m):
+        store(answers, k, load(rows, k))
+    for r in range(few):
+        solve_one(answers, m * r, 0, m, js.factor_values, js.factor_inverse, js)
+        for s in range(r + 1):
+            value = 0.0
+            for k in range(m):
+                value += load(rows, m * s + k) * load(answers, m * r + k)
+            store(matrix, few * r + s, value)
+    for r in range(few):
+        alone = load(matrix, few * r + r)
+        for s in range(r):
+            value = load(matrix, few * r + s)
+            for q in range(s):
+                value -= load(matrix, few * r + q) * load(matrix, few * s + q)
+            store(matrix, few * r + s, value)  # L_rs D_s, until the next loop
+        pivot = alone
+        for s in range(r):
+            value = load(matrix, few * r + s)
+            store(matrix, few * r + s, value * load(matrix, few * s + s))
+            pivot -= value * load(matrix, few * r + s)
+        if reduced.independent[r] != 0 and alone > 0.0 and not pivot > DEPENDENT * alone:
+            return False
+        store(matrix, few * r + r, 1.0 / pivot if reduced.independent[r] != 0 and alone > 0.0 else 0.0)
+    js.few[0] = 1
+    return True
+
+
+@njit
+def fill_loop_rows(reduced, js):
+    """G, row by row; rows that depend on others are zero."""
+    system, tree, m = reduced.system, js.tree, js.freedom_at.shape[0]
+    clear(js.loop_rows)
+    for j in range(system.joints.shape[0]):
+        joint = system.joints[j]
+        for i in range(joint.first, joint.last if joint.active != 0 else joint.first):
+            incidence = system.incidences[i]
+            node = js.node_of_row[incidence.body]
+            if node < 0:
+                continue
+            for r in range(3 if incidence.is_point != 0 else incidence.rows):
+                if reduced.independent[incidence.row + r] != 0:
+                    f, g = incidence_row(incidence, r, system.jacobian)
+                    add_loop_row(js.loop_rows, m * (incidence.row + r), node, f, g, tree, js)
+
+
+@njit
+def add_loop_row(rows, at, node, f, g, tree, js):
+    """rows[at …] += (f, g) J, a row on the velocities of a link, for each packed speed on its path."""
+    nodes, motion, columns, path = tree.nodes, tree.motion, tree.columns, js.paths[2 * node]
+    while node >= 0:
+        for k in range(nodes[node].first, nodes[node].last):
+            to = at + js.rows.indices[path]
+            store(rows, to, load(rows, to) + dot(load3(columns[k].linear), f) + dot(load3(columns[k].angular), g))
+            path += 1
+        g = add(g, cross(load3(motion[node].r), f))
+        node = nodes[node].parent
+
+
+@njit
+def solve_few(t, js):
+    """t ← S⁻¹ t; zero for rows that depend on others."""
+    matrix, few = js.loop_matrix, t.shape[0]
+    for r in range(few):
+        value = load(t, r)
+        for s in range(r):
+            value -= load(matrix, few * r + s) * load(t, s)
+        store(t, r, value)
+    for r in range(few - 1, -1, -1):
+        value = load(t, r) * load(matrix, few * r + r)
+        for s in range(r + 1, few):
+            value -= load(matrix, few * s + r) * load(t, s)
+        store(t, r, value)
+
+
+@njit
+def subtract_loops(b, at, step, first, end, js):
+    """b ← b − X S⁻¹ G b, for numbers of packed speeds first … end that are `step` apart, from `at`."""
+    rows, answers, t, m = js.loop_rows, js.loop_answers, js.loop_scratch, js.freedom_at.shape[0]
+    for r in range(t.shape[0]):
+        value = 0.0
+        for p in range(first, end):
+            value += load(rows, m * r + p) * load(b, at + step * (p - first))
+        store(t, r, value)
+    solve_few(t, js)
+    for r in range(t.shape[0]):
+        share = load(t, r)
+        for p in range(first, end if share != 0.0 else first):
+            k = at + step * (p - first)
+            store(b, k, load(b, k) - share * load(answers, m * r + p))
+
+
+@njit
+def answer_few(x, wanted, multipliers, js):
+    """x ← M⁻¹ x + X λ with G x = wanted, over all packed speeds; λ into `multipliers`."""
+    rows, answers, m = js.loop_rows, js.loop_answers, js.freedom_at.shape[0]
+    solve_one(x, 0, 0, m, js.factor_values, js.factor_inverse, js)
+    for r in range(multipliers.shape[0]):
+        value = load(wanted, r)
+        for p in range(m):
+            value -= load(rows, m * r + p) * load(x, p)
+        store(multipliers, r, value)
+    solve_few(multipliers, js)
+    for r in range(multipliers.shape[0]):
+        for p in range(m):
+            store(x, p, load(x, p) + load(multipliers, r) * load(answers, m * r + p))
+
+
+# Any loops --------------------------------------------------------------------------------------------------------------
+
+
 @inlined
 def is_looped(packed, reduced, js):
     """Whether the assembly of a packed speed has loops."""
-    return js.assemblies[js.assembly_of[reduced.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
+    return js.assemblies[js.assembly_of[js.tree.freedoms[js.freedom_at[packed]].node]].looped != 0
 
 
 @njit
 def answer_loops(b, at, step, first, end, reduced, js):
-    """The same with the answer of the loops, for numbers of b that are `step` apart. Returns b M⁻¹ b without it."""
+    """The same with the answer of the loops, for numbers of b that are `step` apart (1, where loops are few). Returns
+    b M⁻¹ b without it."""
     change, after, freedom_at = reduced.change, js.after, js.freedom_at
+    if js.few[0] != 0:
+        total = solve_one(b, at, first, end, js.factor_values, js.factor_inverse, js)
+        subtract_loops(b, at, 1, first, end, js)
+        return total
     clear(change)
     for p in range(first, end):
         value = load(b, at + step * (p - first))

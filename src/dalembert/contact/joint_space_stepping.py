@@ -9,25 +9,27 @@ from typing import Any
 import numpy as np
 
 from ..collide.tables import FREE as UNLINKED
-from ..collide.tables import Collision
+from ..collide.tables import LAZY, Collision
 from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import REAL, Field
 from ..core.jit import DISABLED, CFunction
 from ..core.status import NON_FINITE, OK
 from ..core.tables import address_table, allocate, grow
 from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INERTIA, LIMP, JointMechanism
+from ..dynamics.joint_space.welded import merge_welds
 from ..integrate.stepper import StepEvents
 from ..model.force_kinds import KEEPS_AWAKE, ON_COORDINATE
 from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
-from ..model.tree import COMMANDED, FREE, Layout
+from ..model.tree import COMMANDED, FREE
 from ..scene.force import Force
 from .converge import Converging, make_workspace
-from .fast import half_thickness, sizes_of_bodies
+from .fast import FAST, half_thickness, sizes_of_bodies
 from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
 from .joint_space_continuous import JOINT_SPACE_CONTINUOUS_ENTRY, find_impact_of_trees
+from .joint_space_solves import FEW
 from .joint_space_surfaces import JOINT_SURFACES_ENTRY, joint_surfaces_task
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
@@ -63,10 +65,24 @@ class JointContactStepper(ContactStepper):
         self._joint_space = parts.tables(len(soft), bounds)
         poses = bool((self._joint_space.coordinate_at < 0).any()) or len(own.system.error) or len(own.system.commands)
         self._joint_space.alone[0] = settings.threads == 1
+        self._describe_links(tables, settings.margin)
+        plain = not poses and not len(own.model.tables["nodes"]) and own.system.settings[0].particles == 0
+        self._joint_space.books_links[0] = plain and own.system.settings[0].special_rows == 0
+        collision.counts[LAZY] = 1
         self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
         self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
+
+    def _describe_links(self, tables: Any, margin: float) -> None:
+        """What tells that nothing is fast: see `joint_space.moves_little`."""
+        own = self._joint_space
+        own.reaches[:] = -1.0
+        for link in own.links:
+            if link.row < len(tables.thickness) and np.isfinite(tables.thickness[link.row]):
+                reach = float(np.linalg.norm(link.offset)) + float(tables.swing[link.row])
+                own.reaches[link.node] = max(own.reaches[link.node], reach)
+        own.calm[0] = min(0.5 * margin, FAST * float(tables.thickness.min(initial=np.inf)))
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         rows = self._joint_space.rows
@@ -165,12 +181,18 @@ class Assemblies:
     """The trees of a mechanism, and which of them loops connect. bodies : how many there are."""
 
     def __init__(self, own: JointMechanism, bodies: int) -> None:
-        self.own, self.bodies, nodes = own, bodies, own.tables.tree.nodes
-        self.roots, root_of = roots_of(own.layout)
+        self.own, self.bodies = own, bodies
+        plain = not len(own.system.joints) and not len(
+            own.system.commands
+        )  # loops and motions are those of the whole tree
+        self.merged = merge_welds(own.tables.tree, own.tables.node_of_row, merges=plain)
+        self.tree, self.node_of_row = self.merged.tree, self.merged.node_of_row
+        nodes = self.tree.nodes
+        self.roots, root_of = roots_of(nodes)
         self.root_of = root_of
         group = np.arange(len(self.roots))  # of trees that loops connect
         looped = np.zeros(len(self.roots), bool)
-        system, node_of_row = own.system, own.tables.node_of_row
+        system, node_of_row = own.system, self.node_of_row
         self.commanded = np.flatnonzero(nodes.kind == COMMANDED)
         for first, last in zip(system.joints["first"], system.joints["last"], strict=True):
             ends = node_of_row[system.incidences.body[first:last]]
@@ -180,17 +202,16 @@ class Assemblies:
                 group[group == group[tree]] = group[min(trees)]
         found, number = np.unique(group, return_inverse=True)
         self.of_node = number[root_of] if len(root_of) else root_of
-        self.rows = np.where(nodes.row < bodies, nodes.row, -1)
         table: Any = np.zeros(len(found), ASSEMBLY).view(np.recarray)
         self.table = table
-        freedoms = own.tables.tree.freedoms
+        freedoms = self.tree.freedoms
         self.freedom_at = np.argsort(self.of_node[freedoms.node], kind="stable")
         counts = np.bincount(self.of_node[freedoms.node], minlength=len(found))
         self.table.end = np.cumsum(counts)
         self.table.first = self.table.end - counts
-        self.of_body = np.full(bodies, -1)
-        self.of_body[self.rows[self.rows >= 0]] = self.of_node[self.rows >= 0]
-        alone = np.bincount(self.of_node, minlength=len(found)) == 1
+        node_of_body = node_of_row[:bodies]
+        self.of_body = np.where(node_of_body >= 0, self.of_node[node_of_body], -1)
+        alone = np.bincount(self.of_node[self.merged.node_of], minlength=len(found)) == 1
         kinds = np.zeros(len(found), np.int64)
         kinds[self.of_node] = nodes.kind
         for i, row in enumerate(self.table):
@@ -213,8 +234,8 @@ class Assemblies:
 
     def with_bounds(self, bounds: Any) -> tuple[Any, Any]:
         """The BOUND table, assembly by assembly, and the MEMBER table."""
-        node_of_row = self.own.tables.node_of_row
-        a, b, kinds = node_of_row[bounds.a], node_of_row[bounds.b], self.own.tables.tree.nodes.kind
+        node_of_row = self.node_of_row
+        a, b, kinds = node_of_row[bounds.a], node_of_row[bounds.b], self.tree.nodes.kind
         nodes = np.where((a >= 0) & (kinds[a] != COMMANDED), a, b)
         hosts = self.host[self.of_node[nodes]] if len(nodes) else nodes
         order = np.argsort(hosts, kind="stable")
@@ -232,7 +253,7 @@ class Assemblies:
         drives = np.isin(forces.kind, KEEPS_AWAKE) | (
             np.isin(forces.kind, ON_COORDINATE) & ~np.isin(forces.kind, RESTS)
         )
-        coordinates, node_of_row = self.own.system.coordinates, self.own.tables.node_of_row
+        coordinates, node_of_row = self.own.system.coordinates, self.node_of_row
         for force in forces[drives]:
             on = coordinates[force.coordinate] if force.kind in ON_COORDINATE else force
             for row in (int(on.a), int(on.b)):
@@ -246,11 +267,11 @@ class Assemblies:
 
     def _moved(self) -> np.ndarray:
         """The assemblies that stand on kinematic bodies or have coordinates that move by command."""
-        system, tables = self.own.system, self.own.tables
-        kinds, joints = tables.tree.nodes.kind, set(system.commands.joint[system.commands.row >= 0].tolist())
+        system = self.own.system
+        kinds, joints = self.tree.nodes.kind, set(system.commands.joint[system.commands.row >= 0].tolist())
         found = set(self.of_node[self.root_of_commands() >= 0].tolist())
         for number, joint in enumerate(system.joints):
-            nodes = tables.node_of_row[system.incidences.body[joint.first : joint.last]]
+            nodes = self.node_of_row[system.incidences.body[joint.first : joint.last]]
             nodes = nodes[nodes >= 0]
             if number in joints or (kinds[nodes] == COMMANDED).any():
                 found |= set(self.of_node[nodes].tolist())
@@ -258,11 +279,11 @@ class Assemblies:
 
     def root_of_commands(self) -> np.ndarray:
         """(nodes,) the row of COMMAND of the kinematic body that a node stands on, or is; −1: none."""
-        tables, found = self.own.tables, np.full(len(self.root_of), -1)
+        found = np.full(len(self.root_of), -1)
         for row, command in enumerate(self.own.system.commands):
             if command.body >= 0:
-                found[tables.node_of_row[command.body]] = row
-        for i, node in enumerate(tables.tree.nodes):
+                found[self.node_of_row[command.body]] = row
+        for i, node in enumerate(self.tree.nodes):
             if node.parent >= 0:
                 found[i] = found[node.parent]
         return found
@@ -287,7 +308,7 @@ class Assemblies:
 
     def factor_places(self, packed_at: np.ndarray) -> dict[str, np.ndarray]:
         """Where the entries of the factor of M are, and room for them."""
-        before, columns, starts = self.own.tables.tree.freedoms.before, [], [0]
+        before, columns, starts = self.tree.freedoms.before, [], [0]
         for k in self.freedom_at:
             i = int(before[k])
             while i >= 0:
@@ -302,7 +323,7 @@ class Assemblies:
     def tables(self, soft: int, bounds: Any) -> JointSpace:
         """The tables of a step, with no room for contacts."""
         own, layout = self.own, self.own.layout
-        tree, m = own.tables.tree, len(layout.freedoms)
+        tree, m = self.tree, len(layout.freedoms)
         packed_at = np.argsort(self.freedom_at)
         indices: list[int] = []
         paths = np.zeros(2 * len(tree.nodes), np.int64)
@@ -331,20 +352,28 @@ class Assemblies:
             rows.bound_jacobian[path * (2 * i + 1)] = bounds.sign[i]
         return allocate(
             JointSpace,
-            {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed},
+            {"m": m, "nodes": len(tree.nodes), "r": own.model.graph.rows, "soft": soft, "packed": self.packed,
+             "few": self.few()},
             coordinate_at=self.coordinate_places(), **self.factor_places(packed_at),
+            tree=tree, links=self.merged.links, node_of_row=self.node_of_row,
             rows=rows, given=self.given_bodies(m), rides=self.rides(),
             problem=allocate(IslandProblem, room_of_problem(0, 0, 0, 0, [])), assemblies=self.table,
             assembly_of=self.of_node.astype(np.int64), freedom_at=self.freedom_at.astype(np.int64),
             packed_at=packed_at.astype(np.int64), paths=paths, roots=self.roots, root_of=self.root_of,
         )  # fmt: skip
 
+    def few(self) -> int:
+        """The number of rows of loops, if their dense matrix is to answer them; else 0."""
+        model, rows = self.own.model, int(self.own.model.graph.rows)
+        plain = not len(model.tables["nodes"]) and not len(self.own.system.commands)
+        return rows if plain and rows <= FEW else 0
+
     def given_of(self, node: int, speeds: int) -> list[int]:
         """The given speeds of what a node stands on; of a kinematic body those of its surface."""
         command = self.root_of_commands()[node]
         if command < 0:
             return []
-        own = int(self.own.tables.node_of_row[self.own.system.commands.body[command]])
+        own = int(self.node_of_row[self.own.system.commands.body[command]])
         first = speeds + GIVEN_SPEEDS * int(np.searchsorted(self.commanded, own)) + (6 if own == node else 0)
         return list(range(first, first + 6))
 
@@ -362,21 +391,20 @@ class Assemblies:
         riding = np.flatnonzero(self.roots.command >= 0)
         table: Any = np.zeros(len(riding), RIDE).view(np.recarray)
         table.root, table.command = riding, self.roots.command[riding]
-        table.node = self.own.tables.node_of_row[self.own.system.commands.body[table.command]]
+        table.node = self.node_of_row[self.own.system.commands.body[table.command]]
         return table
 
 
-def roots_of(layout: Layout) -> tuple[Any, np.ndarray]:
-    """The ROOT table, and the row of it that each node belongs to."""
-    parents = [int(row[0]) for row in layout.rows]
-    kinds = [int(row[2]) for row in layout.rows]
+def roots_of(nodes: Any) -> tuple[Any, np.ndarray]:
+    """The ROOT table of the NODE table of a tree, and the row of it that each node belongs to."""
+    parents, kinds = nodes.parent.tolist(), nodes.kind.tolist()
     stands = [
         parent < 0 or kinds[parent] == COMMANDED for parent in parents
     ]  # on the world, or on what moves by command
     numbers = [i for i, own in enumerate(stands) if own]
     roots: Any = np.zeros(len(numbers), ROOT).view(np.recarray)
     roots.node = numbers
-    roots.loose = [int(layout.rows[i][2] == FREE) for i in numbers]
+    roots.loose = [int(kinds[i] == FREE) for i in numbers]
     root_of = np.zeros(len(parents), np.int64)
     for i, parent in enumerate(parents):
         root_of[i] = numbers.index(i) if stands[i] else root_of[parent]

@@ -99,12 +99,12 @@ def fill_joint_laws(h, tables, surfaces, reduced, js):
 @njit
 def fill_turning(i, contact, jacobian, reduced, js):
     """The rows of J_ω of contact i."""
-    rows, nodes, rigid = js.rows, reduced.node_of_row, reduced.system.settings[0].rigid
+    rows, nodes, rigid = js.rows, js.node_of_row, reduced.system.settings[0].rigid
     at = 6 * rows.longest[0] * i
     axes = axes_of(contact)
-    fill_turning_side(nodes[contact.a] if contact.a < rigid else -1, axes, -1.0, at, jacobian, reduced.tree)
+    fill_turning_side(nodes[contact.a] if contact.a < rigid else -1, axes, -1.0, at, jacobian, js.tree)
     at += 3 * rows.longest[0]
-    fill_turning_side(nodes[contact.b] if contact.b < rigid else -1, axes, 1.0, at, jacobian, reduced.tree)
+    fill_turning_side(nodes[contact.b] if contact.b < rigid else -1, axes, 1.0, at, jacobian, js.tree)
 
 
 @njit
@@ -299,7 +299,7 @@ def push_torques(x, tables, surfaces, js):
 def book_joint_laws(h, z, tables, surfaces, reduced, js):
     """Torques: on the trees, from the world, and their work; what springs and dampers took. h = 0: impulses alone acted."""
     collision, stepping, motion = tables.collision, tables.stepping, tables.stepping.motion
-    rigid, nodes, energies = reduced.system.settings[0].rigid, reduced.node_of_row, (0.0, 0.0, 0.0)
+    rigid, nodes, energies = reduced.system.settings[0].rigid, js.node_of_row, (0.0, 0.0, 0.0)
     for i in range(collision.counts[CONTACTS]):
         contact, law = collision.contacts[i], surfaces.laws[i]
         if law.turns != 0 and not is_zero(load3(law.torque)):

@@ -353,6 +353,7 @@ TURN = 37  # the speeds of the second half of a step; FINISH does the rest
 BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
 POWER = 39  # answer = the power of the forces, W
 BEGIN_WAY = 40  # forget the impulses of a step that failed
+MOVES_LITTLE = 41  # returns 1 where no point of a collider may move far within h at the packed speeds y, else 0
 STOP_ISLAND = 26  # set the speeds of an island to zero
 DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y

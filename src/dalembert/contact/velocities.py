@@ -19,7 +19,7 @@ from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from .fast import ignore_far_ahead, is_fast, note_contacts, outruns, show_start, show_velocities
+from .fast import ignore_far_ahead, is_fast, moves_little, note_contacts, outruns, show_start, show_velocities
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .nearby import add_nearby, concerns_few, exchange_nearby, forget_nearby, solve_marked
@@ -111,8 +111,15 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
     watched = not joint_space or tables.system.commands.shape[0] == 0
+    calm = watched and status == OK and moves_little(tables)
     few, nearby = concerns_few(tables), False
-    while watched and status == OK and looks < MOST_LOOKS and outruns_detection(reach, with_forces, bounced, tables):
+    while (
+        watched
+        and not calm
+        and status == OK
+        and looks < MOST_LOOKS
+        and outruns_detection(reach, with_forces, bounced, tables)
+    ):
         status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
         nearby = status != ELSEWHERE
         if nearby:
@@ -121,7 +128,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
         looks += 1
     if status == OK and watched:
-        status = watch_fast(with_forces, tables)
+        status = watch_fast(calm, with_forces, tables)
     if status != OK:
         return status
     if nearby:
@@ -178,11 +185,13 @@ def outruns_detection(reach, with_forces, bounced, tables):
 
 
 @njit
-def watch_fast(with_forces, tables):
-    """Note whether some body is fast after the impulses. Returns a status: NEED_ROOM where continuous collision detection is
-    needed, and not at hand yet."""
+def watch_fast(calm, with_forces, tables):
+    """Note whether some body is fast after the impulses; not where all are `calm`. Returns a status: NEED_ROOM where
+    continuous collision detection is needed, and not at hand yet."""
     options, stepping = tables.stepping.options[0], tables.stepping
-    if in_joint_space(tables):
+    if calm:
+        fast = False
+    elif in_joint_space(tables):
         fast = is_fast(options.dt, stepping.search_motion, tables)
     else:
         fast = is_fast(options.dt, stepping.motion, tables)
