@@ -160,6 +160,24 @@ class ContactStepper(FixedStepper):
         """The tables of collision detection, as the last step left them."""
         return self._detector.collision
 
+    def keep_awake(self, bodies: np.ndarray) -> None:
+        """Wake bodies, given as flags, with all that fell asleep with them, and begin to count anew how long they are slow."""
+        asleep, slow = self.collision.asleep, self._tables.slow
+        sleeping = np.unique(asleep[: len(bodies)][bodies])
+        for number in sleeping[sleeping > AWAKE]:
+            asleep[asleep == number] = AWAKE
+        slow[bodies] = np.minimum(slow[bodies], 0.0)
+
+    @property
+    def contact_tables(self) -> ContactTables:
+        """The tables of a step."""
+        return self._addresses[0][0]  # type: ignore[no-any-return]
+
+    @property
+    def address_of_tables(self) -> int:
+        """Where compiled code finds them."""
+        return int(self._addresses[1][0].ctypes.data)
+
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
