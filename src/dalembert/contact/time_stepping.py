@@ -161,7 +161,7 @@ class ContactStepper(FixedStepper):
         return self._detector.collision
 
     def keep_awake(self, bodies: np.ndarray) -> None:
-        """Wake bodies, given as flags, with all that fell asleep with them, and begin to count anew how long they are slow."""
+        """Wake bodies, given as flags, with all that fell asleep with them, and count anew how long they are slow."""
         asleep, slow = self.collision.asleep, self._tables.slow
         sleeping = np.unique(asleep[: len(bodies)][bodies])
         for number in sleeping[sleeping > AWAKE]:
