@@ -9,7 +9,9 @@ there. So a stage asks the coordinates for five products, and for X₀:
     COLLECT   ρ + Jᵀ (wrenches)
     INERTIA   ρ + w M ζ
     FACTOR    prepare RESPOND, with the inertia of what the bodies carry
-    RESPOND   ζ ≈ (w M)⁻¹ ρ among the motions that joints allow: the preconditioner of conjugate gradients
+    RESPOND   ζ ≈ (w M)⁻¹ ρ among the motions that joints allow: the preconditioner of conjugate gradients. What joints
+              bear of ρ is removed from it: left there, its rounding would grow (N. Gould, M. Hribar, J. Nocedal, SIAM J.
+              Sci. Comput. 23, 2001)
     PROJECT   the part of ρ that moves the bodies; the rest is borne by joints
 
 Bodies without joints in coordinates of their own have J = 1, and M is block diagonal: that is written out here and in `stage`
@@ -213,6 +215,8 @@ def joined_task(task, t, source, target, mechanism, data, system, steps):
     elif task in (RESPOND, PROJECT):
         status = hold_by_joints(source, target, mechanism, data, system, steps)
         if task == RESPOND:
+            for k in range(target.shape[0]):
+                store(source, k, load(target, k))
             respond_joined(t, target, system)
         return status
     return OK

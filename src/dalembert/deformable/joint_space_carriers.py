@@ -232,6 +232,8 @@ def respond(weight, source, target, carrying, reduced, js):
     """ζ = (w M)⁻¹ ρ with the answer of loops, or without loops with what particles weigh on the links."""
     if reduced.wanted.shape[0] > 0:
         answer_of_loops(1.0 / weight, source, target, reduced)
+        clear(source)
+        add_momentum(weight, target, source, carrying, js)
         return
     x = carrying.packed
     pack(source, x, js)
