@@ -25,9 +25,7 @@ def chain_with_a_net(links=3):
         rod = scene.add_body(f"rod {i}", dal.Box(0.04, 0.06, 0.4), mass=0.5, position=at + [0, 0, -0.2])
         scene.hinge(f"joint {i}", above, rod, at, axis=(1, 0, 0) if i == 1 else (0, 1, 0))
         above, at = rod, at + np.array([0, 0, -0.4])
-    net = scene.add_particles(
-        "net", [[0.1 * i, 0.1 * j, -0.4 * links] for i in range(4) for j in range(3)], mass=0.03
-    )
+    net = scene.add_particles("net", [[0.1 * i, 0.1 * j, -0.4 * links] for i in range(4) for j in range(3)], mass=0.03)
     pairs = [[3 * i + j, 3 * i + j + 1] for i in range(4) for j in range(2)]
     pairs += [[3 * i + j, 3 * i + j + 3] for i in range(3) for j in range(3)]
     scene.springs("springs", "net", pairs, stiffness=60.0)
@@ -61,7 +59,7 @@ def test_both_coordinates_agree_to_the_second_order(method):
             for each in BOTH
         ]
         apart.append(np.abs(places(runs[0]) - places(runs[1])).max())
-    assert apart[0] < 3e-4 and apart[1] < apart[0] / 8.0
+    assert apart[0] < 2e-5 and apart[1] < apart[0] / 12.0
 
 
 def plate_on(kind, mass, **fields):
@@ -94,23 +92,24 @@ def test_particles_rest_on_a_link_that_joints_hold(kind, method, coordinates):
 
 @pytest.mark.parametrize("coordinates", BOTH)
 def test_a_grain_that_sticks_to_a_lever_is_a_mass_more_of_it(coordinates):
-    """α = m g d / (I + m (d² + e²)) at the start, whatever the ratio of the masses."""
-    d, e, t = 0.3, 0.07, 0.02
+    """α = m g d / (I + m (d² + e²)) at the start with (d, e) the point of contact, whatever the ratio of the masses."""
+    d, e, t = 0.3, 0.05, 0.02
     for mass in (0.1, 100.0):
         scene = dal.Scene("lever")
         lever = scene.add_body("lever", dal.Box(1.0, 0.2, 0.1), mass=1.0, material=dal.Material(5.0))
         scene.hinge("pin", dal.WORLD, lever, at=(0, 0, 0), axis=(0, 1, 0))
-        scene.add_particles("grain", (d, 0, e), mass=mass, radius=0.02, material=dal.Material(5.0))
+        scene.add_particles("grain", (d, 0, e + 0.02), mass=mass, radius=0.02, material=dal.Material(5.0))
         run = dal.simulate(scene, t, method="time_stepping", dt=5e-4, coordinates=coordinates, linear_tolerance=1e-9)
         alpha = mass * G * d / ((1.0 + 0.01) / 12.0 + mass * (d**2 + e**2))
-        np.testing.assert_allclose(run.state.angular_velocity[0], (0, alpha * t, 0), rtol=2e-3, atol=1e-9)
+        np.testing.assert_allclose(run.state.angular_velocity[0], (0, alpha * t, 0), rtol=1e-3, atol=1e-9)
 
 
 def test_armatures_and_links_without_mass_carry_particles():
     """A cart with a rotor falls along its rail with (m + p)/(m + p + a) of g."""
     scene = dal.Scene("rotor")
     cart = scene.add_body("cart", dal.Box(0.2, 0.2, 0.2), mass=1.0)
-    scene.add_joint("rail", dal.Slider(dal.WORLD, cart, (0, 0, 0), (0, 0, 1)), armature=2.0)
+    scene.slider("rail", dal.WORLD, cart, at=(0, 0, 0), axis=(0, 0, 1))
+    scene.armature("rail", 2.0)
     load = scene.add_particles("load", (0.1, 0, 0), mass=0.5)
     scene.attach("hold", load[0], cart)
     run = dal.simulate(scene, 0.1, method="time_stepping", dt=1e-3, coordinates="joint", linear_tolerance=1e-10)
@@ -143,7 +142,13 @@ def test_a_closed_chain_carries_a_bob(coordinates, solver):
     errors = []
     for dt in (4e-3, 2e-3):
         run = dal.simulate(
-            four_bar_with_a_bob(), 0.3, method="implicit_midpoint", dt=dt, coordinates=coordinates, **options
+            four_bar_with_a_bob(),
+            0.3,
+            method="implicit_midpoint",
+            dt=dt,
+            coordinates=coordinates,
+            newton_tolerance=1e-6,
+            **options,
         )
         errors.append(np.abs(places(run) - exact).max())
         assert run.report.momentum_residual < 1e-10 and run.report.joint_error < 1e-9
@@ -171,12 +176,13 @@ def gripper():
 
 
 def test_a_gripper_holds_a_soft_block_in_both_coordinates():
-    """The lifter bears what hangs on it: (palm, fingers, block) g / stiffness below its position."""
+    """The lifter bears what hangs on it: (palm, fingers, block) g / stiffness below its position. How the block is held depends
+    on the way there, and on that differ motors that a stage takes as constant forces from those that answer in it."""
     runs = [
         dal.simulate(gripper(), 1.0, method="linear_implicit_euler", dt=2.5e-3, coordinates=each, linear_tolerance=1e-7)
         for each in BOTH
     ]
-    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=5e-5)
+    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=1e-4)
     weight = G * (1.4 + 500.0 * 0.1 * 0.04 * 0.04)
     for run in runs:
         assert np.abs(run.state.particle_velocity).max() < 1e-4
@@ -219,7 +225,7 @@ def test_an_arm_presses_a_soft_block_with_what_its_motors_exert():
     moment = np.cross(y - [0, 0, 0.4], push[:3]) + push[3:]
     weight = np.cross(x[0] - [0, 0, 0.4], [0, 0, -G]) + np.cross(x[1] - [0, 0, 0.4], [0, 0, -0.5 * G])
     angle = np.arctan2(-(2 * x[0, 2] - 0.8), 2 * x[0, 0])
-    assert push[2] > 20.0
+    assert push[2] > 10.0
     assert 300.0 * (0.1 - angle) + moment[1] + weight[1] == pytest.approx(0.0, abs=0.02)
     assert joint.report.energy_residual_relative < 2e-3
 
@@ -273,8 +279,8 @@ def test_threads_and_calls_of_other_lengths_give_the_same_bits():
 def test_a_run_that_is_resumed_goes_on_with_the_same_bits(tmp_path):
     whole = dal.Simulation(gripper(), **settings()).advance(0.2)
     first = dal.Simulation(gripper(), **settings()).advance(0.1)
-    first.save_checkpoint(tmp_path / "half.npz")
-    again = dal.Simulation.resume(tmp_path / "half.npz", gripper()).advance(0.1)
+    first.trajectory.save(tmp_path / "half.nc")
+    again = dal.Simulation(gripper(), **settings()).resume(dal.Trajectory.load(tmp_path / "half.nc")).advance(0.1)
     np.testing.assert_array_equal(again.state.y, whole.state.y)
 
 
@@ -312,7 +318,7 @@ def test_what_holds_a_particle_to_a_link_otherwise_is_refused_by_name(connect):
 
 def test_what_moves_by_command_beside_particles_is_refused_by_name():
     scene = chain_with_a_net()
-    scene.add_body("plate", dal.Box(1, 1, 0.1), motion=lambda t: ((0, 0, -3), (1, 0, 0, 0)), material=RUBBER)
+    scene.add_body("plate", dal.Box(1, 1, 0.1), motion=lambda t: (0.0, 0.0, -3.0), material=RUBBER)
     with pytest.raises(ValueError, match=r"'plate' moves by command.*rk4"):
         dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
 
