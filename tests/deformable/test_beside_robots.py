@@ -176,8 +176,8 @@ def gripper():
 
 
 def test_a_gripper_holds_a_soft_block_in_both_coordinates():
-    """The lifter bears what hangs on it: (palm, fingers, block) g / stiffness below its position. How the block is held depends
-    on the way there, and on that differ motors that a stage takes as constant forces from those that answer in it."""
+    """The lifter bears what hangs on it: (palm, fingers, block) g / stiffness below its position. How the block is held
+    depends on the way there, on which motors that are constant forces in a stage differ from those that answer in it."""
     runs = [
         dal.simulate(gripper(), 1.0, method="linear_implicit_euler", dt=2.5e-3, coordinates=each, linear_tolerance=1e-7)
         for each in BOTH
