@@ -447,6 +447,22 @@ class ContactStepper(FixedStepper):
             *prefixed("events", self._events.fields()),
         ]
 
+    def memory_fields(self) -> list[Field]:
+        """Those of them that a step that is made again must begin with, beside the state and the report: all but the warm
+        start of contacts, which may be a better one."""
+        return [
+            Field("options", self._tables.options),
+            Field("bounds", self._tables.numbers_of_bounds),
+            Field("soft", self._tables.numbers_of_soft),
+            *self._own_fields(),
+            *fields_of_surfaces(self._surfaces),
+        ]
+
+    @property
+    def mechanism_system(self) -> Any:
+        """The tables of the mechanism."""
+        return self._plain.system
+
     def _own_fields(self) -> list[Field]:
         tables = self._tables
         return [

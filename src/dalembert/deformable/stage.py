@@ -43,6 +43,7 @@ def begin_bodies(system, steps):
     duration = options.dt if options.explicit != 0 else tau  # of the impulse
     steps.stage[0].body_weight = 1.0 / (tau * duration)
     if options.carriers != 0:
+        add_assumed(steps)
         begin_carriers(steps)
         return
     for b in range(system.settings[0].rigid):
@@ -56,6 +57,20 @@ def begin_bodies(system, steps):
         store_3(wanted, at + 3, scale(tau, spin))
         store_3(moved, at, scale(tau, shift))
         store_3(moved, at + 3, scale(tau, spin))
+    if options.assumes != 0:
+        add_assumed(steps)
+        for k in range(moved.shape[0]):
+            store(moved, k, load(wanted, k))
+
+
+@njit
+def add_assumed(steps):
+    """Add to X₀ what the bodies' own step is assumed to give to their velocities."""
+    options, wanted, assumed = steps.options[0], steps.wanted, steps.assumed
+    share = 1.0 if options.explicit != 0 else options.fraction
+    for k in range(wanted.shape[0]):
+        gained = options.fraction * options.dt * share * load(assumed, k)
+        store(wanted, k, load(wanted, k) + gained)
 
 
 @njit

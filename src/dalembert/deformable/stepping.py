@@ -28,8 +28,9 @@ from .carriers import JoinedCarriers
 from .contact import ParticleDetector
 from .joint_space_carriers import TreeCarriers
 from .linear import DirectSolver
+from .rounds import Rounds
 from .step import PARTICLE_STEP_ENTRY, run_steps
-from .tables import SCHEMES, STEP_STAGES, Callbacks, ParticleReport, ParticleSettings, ledger_at, make_steps
+from .tables import SCHEMES, STEP_STAGES, Callbacks, ParticleReport, ParticleSettings, Steps, ledger_at, make_steps
 
 
 class ParticleStepper(FixedStepper):
@@ -61,6 +62,7 @@ class ParticleStepper(FixedStepper):
         if settings.linear_solver == "direct" and not SCHEMES[settings.method].explicit:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
+        self._rounds = None if bodies is None else Rounds(model, bodies, self)
         self._block = model.particle_block
         self._steps.memory.step = -1
         self._fit()
@@ -100,6 +102,11 @@ class ParticleStepper(FixedStepper):
         )
 
     @property
+    def steps_tables(self) -> Steps:
+        """The tables of a step."""
+        return self._steps
+
+    @property
     def bodies(self) -> ContactStepper | None:
         """The stepper of the bodies, if there are any."""
         return self._bodies
@@ -125,6 +132,7 @@ class ParticleStepper(FixedStepper):
         super().changed()
         self._steps.options.history = 0
         self._steps.memory.step = -1
+        self._steps.options.assumes, self._steps.assumed[:] = 0, 0.0
         if self.bodies is not None:
             self.bodies.changed()
 
@@ -149,14 +157,25 @@ class ParticleStepper(FixedStepper):
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Make steps of particles until so long after the start (s), and then of the bodies. Returns a status."""
+        if self._rounds is None:
+            return super().make_steps(y, dydt, stop)
+        self._rounds.begin(y)
+        while True:
+            status = self._make_round(y, dydt, stop)
+            if status != OK or not self._rounds.again(y):
+                return status
+
+    def _make_round(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """A step of the particles, and one of the bodies. Returns a status."""
+        assert self.bodies is not None
         status = OK if self._carriers is None else self._carriers.begin(y)
         if status == OK:
             status = super().make_steps(y, dydt, stop)
-        if status == OK and self.bodies is not None:
-            if self.bodies.settings.sleep_after > 0.0:
-                self.bodies.keep_awake(self._mechanism.system.pushes.reshape(-1, 6).any(axis=1))
-            return self.bodies.run(y, dydt, self._start + stop)
-        return status
+        if status != OK:
+            return status
+        if self.bodies.settings.sleep_after > 0.0:
+            self.bodies.keep_awake(self._mechanism.system.pushes.reshape(-1, 6).any(axis=1))
+        return self.bodies.run(y, dydt, self._start + stop)
 
     def call_kernel(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Make steps of particles until so long after the start (s). Returns a status."""
@@ -188,6 +207,7 @@ class ParticleStepper(FixedStepper):
             Field("tied", steps.tied, 0, 1),
             Field("memory", steps.memory, columns=columns(tables.MEMORY, {"step": (-1, LARGE), "stick": (0, 1)})),
             *prefixed("events", self._events.fields()),
+            *([] if self._rounds is None else self._rounds.fields()),
             *prefixed("bodies", [] if self.bodies is None else self.bodies.fields()),
         ]
 

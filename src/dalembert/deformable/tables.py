@@ -26,11 +26,12 @@ OPTIONS = np.dtype(
      ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
      ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8"), ("start", "f8"),
-     ("carriers", "i8"), ("carriers_data", "i8")],
+     ("carriers", "i8"), ("carriers_data", "i8"), ("assumes", "i8")],
     align=True,
 )  # fmt: skip
 # `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work for the
 # ledger. `carriers`: address and data of the C function of the bodies' coordinates, see `carriers`; 0 where these need none.
+# `assumes`: whether `assumed` counts.
 # The stage: its τ, and the state of Newton's method.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
@@ -110,6 +111,11 @@ class Steps(NamedTuple):
     shift: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body in that step")
     moved: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body since the start of the stage")
     wanted: Any = column("6 * b", doc="the same without particles")
+    assumed: Any = column(
+        "6 * b",
+        unit="m/s, rad/s",
+        doc="what contacts of bodies, stops and the like give to their velocities; see `rounds`",
+    )
     offset: Any = column("c if jointed else 0", doc="ζ since the start of the stage")
     own: Any = column("c if jointed else 0", doc="scratch")
     rates: Any = column("r if jointed else 0", doc="scratch")
