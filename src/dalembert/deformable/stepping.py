@@ -132,7 +132,7 @@ class ParticleStepper(FixedStepper):
         super().changed()
         self._steps.options.history = 0
         self._steps.memory.step = -1
-        self._steps.options.assumes, self._steps.assumed[:] = 0, 0.0
+        self._steps.assumed[:] = 0.0
         if self.bodies is not None:
             self.bodies.changed()
 
@@ -214,6 +214,7 @@ class ParticleStepper(FixedStepper):
     def put_back(self) -> None:
         """`fields` were written: continue from there."""
         super().put_back()
+        self._steps.options.assumes = int(self._steps.assumed.any())
         if self.bodies is not None:
             self.bodies.put_back()
 
