@@ -259,6 +259,77 @@ def test_a_cloth_comes_to_rest_on_a_finger():
         assert run.report.momentum_residual < 1e-6
 
 
+# What is not part of a stage: stops, the ground, ideal motors -----------------------------------------------------------
+
+
+def at_a_stop(mass, **fields):
+    scene = dal.Scene("stop")
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, **fields)
+    scene.hinge("pin", dal.WORLD, plate, (-0.5, 0, 0), axis=(0, 1, 0))
+    scene.limit("stop", "pin", lower=-0.5, upper=0.0)
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    return scene
+
+
+def on_the_ground(mass):
+    scene = dal.Scene("ground")
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.05), material=RUBBER)
+    scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    return scene
+
+
+def on_an_ideal_motor(mass):
+    scene = dal.Scene("lift")
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0), axis=(0, 0, 1))
+    scene.motor("brake", "guide", speed=0.0, limit=1e3)
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler", "implicit_midpoint"])
+@pytest.mark.parametrize("scene", [at_a_stop, on_the_ground, on_an_ideal_motor])
+def test_particles_rest_on_what_the_step_of_bodies_holds(scene, method, coordinates):
+    """Without rounds they would sink at g h (1 + m/M), 0.054 m/s, and be put back in every step."""
+    run = dal.simulate(scene(0.05), 0.5, method=method, dt=5e-3, coordinates=coordinates)
+    early = dal.simulate(scene(0.05), 0.1, method=method, dt=5e-3, coordinates=coordinates)
+    assert np.abs(run.state.particle_velocity).max() < 1e-6
+    np.testing.assert_allclose(run.state.particle_position[:, 2], 0.07, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(run._system.pushes.reshape(1, 6)[0, :3], (0, 0, -0.1 * G), rtol=0, atol=1e-4)
+    assert run.report.energy_residual == pytest.approx(early.report.energy_residual, abs=1e-7)
+    assert run.report.momentum_residual < 1e-11 and run.report.particles.unsettled == 0
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_plate_with_grains_lands_without_a_gain_of_energy(coordinates):
+    """Inelastic: all is at rest soon after, and what is lost is work of impacts."""
+    scene = dal.Scene("landing")
+    scene.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
+    scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, position=(0, 0, 0.35))
+    scene.add_particles("grains", [[0.1, 0.1, 0.42], [-0.2, 0.1, 0.42]], mass=0.3, radius=0.02, material=RUBBER)
+    run = dal.simulate(scene, 0.6, method="time_stepping", dt=5e-3, coordinates=coordinates)
+    assert np.abs(run.state.particle_velocity).max() < 1e-6
+    np.testing.assert_allclose(run.state.particle_position[:, 2], 0.12, rtol=0, atol=1e-6)
+    energy = run.trajectory.kinetic.values + run.trajectory.potential.values
+    assert np.diff(energy).max() < 2e-3 * energy[0]
+    assert run.report.work["contact: impacts"] == pytest.approx(-1.6 * G * 0.3, rel=5e-3)
+    assert run.report.particles.unsettled == 0
+
+
+def test_rounds_that_do_not_settle_are_told_of():
+    """Particles a thousand times as heavy as the plate that they fall on."""
+    scene = on_the_ground(500.0)
+    scene.particles.clear()
+    scene.add_particles(
+        "grains", [[0.1, 0.1, 0.2], [-0.2, 0.1, 0.3]], mass=500.0, radius=0.02, material=RUBBER, velocity=(0.5, 0, -2.0)
+    )
+    run = dal.simulate(scene, 0.3, method="time_stepping", dt=5e-3)
+    if run.report.particles.unsettled:
+        assert run.report.particles.mismatch > 0.0 and "beside bodies" in str(run.report)
+
+
 # Runs -----------------------------------------------------------------------------------------------------------------
 
 

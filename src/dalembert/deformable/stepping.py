@@ -241,7 +241,8 @@ class ParticleStepper(FixedStepper):
         return ParticleReport(
             newton=int(report.newton), solves=int(report.solves), iterations=int(report.linear),
             unconverged=int(report.unconverged), indefinite=int(report.indefinite), unsolved=int(report.unsolved),
-            gradient=float(report.worst),
+            gradient=float(report.worst), unsettled=0 if self._rounds is None else self._rounds.unsettled,
+            mismatch=0.0 if self._rounds is None else self._rounds.worst,
         )  # fmt: skip
 
     def contacts(self, model: Model) -> list[Contact]:

@@ -289,6 +289,8 @@ class ParticleReport:
     indefinite : those whose matrix was found not to be positive definite.
     unsolved : time steps that ended above the tolerance; with one linear solve a step, those whose last one missed its own.
     gradient : the largest of a step, relative to its forces; with one linear solve a step, of those unsolved.
+    unsettled : time steps in which bodies moved otherwise than the particles on them assumed, after all rounds of both.
+    mismatch : m/s, the largest difference that was left; see `rounds`.
     """
 
     newton: int
@@ -298,6 +300,8 @@ class ParticleReport:
     indefinite: int
     unsolved: int
     gradient: float
+    unsettled: int = 0
+    mismatch: float = 0.0
 
     def rows(self, steps: int) -> list[tuple[str, str]]:
         """Lines of the table of a run of so many steps."""
@@ -310,6 +314,8 @@ class ParticleReport:
         if self.iterations or self.newton > steps:
             iterated = f", {self.iterations} iterations" if self.iterations else ""
             lines.append(("  linear solves", f"{self.solves} in {self.newton} steps of Newton's method{iterated}"))
+        if self.unsettled:
+            lines.append(("  beside bodies", f"off by {self.mismatch:.3g} m/s at worst, in {self.unsettled} steps"))
         if self.unconverged or self.indefinite:
             lines.append(
                 ("  of them unsolved", f"{self.unconverged} above their tolerance, {self.indefinite} indefinite")
