@@ -3,6 +3,7 @@ and held by them. A run in joint coordinates by an integration method, where att
 
 import numpy as np
 import pytest
+from tests.articulated.problems import quadruped
 
 import dalembert as dal
 from dalembert.scene.mesh_file import block, sheet
@@ -271,11 +272,13 @@ def at_a_stop(mass, **fields):
     return scene
 
 
-def on_the_ground(mass):
+def on_the_ground(mass, **fields):
     scene = dal.Scene("ground")
     scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.05), material=RUBBER)
     scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
-    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    scene.add_particles(
+        "grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER, **fields
+    )
     return scene
 
 
@@ -318,10 +321,33 @@ def test_a_plate_with_grains_lands_without_a_gain_of_energy(coordinates):
     assert run.report.particles.unsettled == 0
 
 
+@pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler"])
+def test_a_robot_that_stands_carries_a_soft_bag(method):
+    """Legs on the ground, motors, and a bag on the trunk: both coordinates agree, the feet bear all, the books close."""
+    runs = []
+    for each in BOTH:
+        scene = quadruped()
+        vertices, cells = block((0.3, 0.16, 0.08), (4, 2, 1))
+        top = scene.bodies["trunk"].position[2] + 0.05 + 0.045
+        scene.soft_body(
+            "bag", vertices + [0, 0, top], cells, density=200.0, young=1e4, poisson=0.3, viscosity=30.0, radius=0.004,
+            material=RUBBER,
+        )  # fmt: skip
+        runs.append(
+            dal.simulate(scene, 0.5, method=method, dt=2e-3, coordinates=each, linear_tolerance=1e-7)
+        )  # fmt: skip
+    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=2e-5)
+    for run in runs:
+        mass = run._system.bodies.mass.sum() + run._system.particle_mass.sum()
+        borne = abs(sum(contact.force[2] for contact in run.contacts))
+        assert borne == pytest.approx(mass * G, rel=2e-3)
+        assert run.report.energy_residual_relative < 2e-4 and run.report.momentum_residual < 1e-5
+        assert run.report.particles.unsettled == 0
+
+
 def test_rounds_that_do_not_settle_are_told_of():
     """Particles a thousand times as heavy as the plate that they fall on."""
-    scene = on_the_ground(500.0)
-    scene.particles["grains"].velocity[:] = (0.5, 0, -2.0)
+    scene = on_the_ground(500.0, velocity=(0.5, 0, -2.0))
     with pytest.warns(UserWarning, match="otherwise than the particles on them assumed.*smaller dt"):
         run = dal.simulate(scene, 0.1, method="time_stepping", dt=5e-3)
     found = run.report.particles

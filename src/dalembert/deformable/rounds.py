@@ -13,6 +13,7 @@ what was found, so that what rests takes one round a step.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any, NamedTuple
 
@@ -41,9 +42,9 @@ LONGEST = 4.0  # largest factor by Aitken
 BEGIN, AGAIN = range(2)  # tasks: keep the start of a step; compare, and go back there if another round is needed
 
 # `length`: m, that turns ω into a velocity. `soft`: whether motors and springs of joints are not part of a stage. `factor`:
-# by Aitken. `unsettled`: steps that ended with a larger error than they should, `worst`: the largest error, m/s.
+# by Aitken. `made`: rounds. `unsettled`: steps that ended with a larger error than they should, `worst`: the largest, m/s.
 COUPLING = np.dtype(
-    [("length", "f8"), ("soft", "i8"), ("round", "i8"), ("factor", "f8"), ("unsettled", "i8"), ("worst", "f8")],
+    [("length", "f8"), ("soft", "i8"), ("made", "i8"), ("factor", "f8"), ("unsettled", "i8"), ("worst", "f8")],
     align=True,
 )
 
@@ -62,7 +63,13 @@ class Coupling(NamedTuple):
     groups: Any = column("b + 1", np.int64, doc="scratch")
 
 
-_words = viewer(np.int64)
+if DISABLED:
+
+    def _words(address, count):
+        return np.ctypeslib.as_array((ctypes.c_int64 * int(count)).from_address(int(address)))
+
+else:
+    _words = viewer(np.int64)
 
 
 @njit
@@ -185,7 +192,7 @@ def product(a, b, coupling):
 def relax(coupling):
     """Aitken's factor for the error, from that before it."""
     own, error, last = coupling.options[0], coupling.error, coupling.last
-    if own.round > 0:
+    if own.made > 0:
         before = product(last, last, coupling)
         both = product(last, error, coupling)
         square = product(error, error, coupling) - 2.0 * both + before
@@ -210,12 +217,12 @@ def is_needed_again(y, coupling, steps, tables):
     relax(coupling)
     size = math.sqrt(product(error, error, coupling))
     small = size <= max(LEAST, RELATIVE * math.sqrt(product(assumed, assumed, coupling)))
-    own.round += 1
+    own.made += 1
     steps.options[0].assumes = 1
     finite = size - size == 0.0
     for k in range(assumed.shape[0] if finite else 0):
         store(assumed, k, load(assumed, k) + own.factor * load(error, k))
-    if small or own.round == MOST_ROUNDS or not finite:
+    if small or own.made == MOST_ROUNDS or not finite:
         own.unsettled += 0 if small else 1
         own.worst = max(own.worst, size)
         return False
@@ -229,7 +236,7 @@ def rounds_task(task, y, coupling, steps, tables):
     if task == BEGIN:
         keep(coupling)
         fill_velocities(y, coupling.before, tables.system)
-        coupling.options[0].round, coupling.options[0].factor = 0, 1.0
+        coupling.options[0].made, coupling.options[0].factor = 0, 1.0
         return 0
     return 1 if is_needed_again(y, coupling, steps, tables) else 0
 

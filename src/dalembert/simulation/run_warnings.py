@@ -128,12 +128,12 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "newton_tolerance or linear_tolerance if that is enough"
             )
             yield "particles", message
-        unsettled = particles.particle_report().unsettled
-        if _often(unsettled, steps):
+        found = particles.particle_report()
+        if _often(found.unsettled, steps):
             message = (
-                f"bodies moved otherwise than the particles on them assumed in {_share(unsettled, steps)}, by "
-                f"{particles.particle_report().mismatch:.3g} m/s at worst, after {MOST_ROUNDS} rounds of both; take a smaller "
-                "dt, or lighter particles"
+                f"bodies moved otherwise than the particles on them assumed in {_share(found.unsettled, steps)}, by "
+                f"{found.mismatch:.3g} m/s at worst, after {MOST_ROUNDS} rounds of both; take a smaller dt, or lighter "
+                "particles"
             )
             yield "rounds", message
     every = run.recorder.points_every
