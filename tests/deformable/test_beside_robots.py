@@ -371,11 +371,25 @@ def test_threads_and_calls_of_other_lengths_give_the_same_bits():
         np.testing.assert_array_equal(other.state.y, whole.state.y)
 
 
-def test_a_run_that_is_resumed_goes_on_with_the_same_bits(tmp_path):
-    whole = dal.Simulation(gripper(), **settings()).advance(0.2)
-    first = dal.Simulation(gripper(), **settings()).advance(0.1)
-    first.trajectory.save(tmp_path / "half.nc")
-    again = dal.Simulation(gripper(), **settings()).resume(dal.Trajectory.load(tmp_path / "half.nc")).advance(0.1)
+def landing():
+    """A plate on a slider with a stop, that falls to the ground with grains on it."""
+    scene = dal.Scene("landing")
+    scene.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, position=(0, 0, 0.1))
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0.1), axis=(0.1, 0, 1))
+    scene.limit("stop", "guide", lower=-0.02, upper=0.5)
+    scene.add_particles("grains", [[0.1, 0.1, 0.17], [-0.2, 0.1, 0.18]], mass=0.3, radius=0.02, material=RUBBER)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("build, method", [(gripper, "linear_implicit_euler"), (landing, "bdf2")])
+def test_a_run_that_is_resumed_goes_on_with_the_same_bits(build, method, coordinates, tmp_path):
+    """Also where tables grow in rounds, at other times than in a run that was never stopped."""
+    own = settings(method=method, coordinates=coordinates)
+    whole = dal.Simulation(build(), **own).advance(0.2)
+    dal.Simulation(build(), **own).advance(0.1).trajectory.save(tmp_path / "half.nc")
+    again = dal.Simulation(build(), **own).resume(dal.Trajectory.load(tmp_path / "half.nc")).advance(0.1)
     np.testing.assert_array_equal(again.state.y, whole.state.y)
 
 

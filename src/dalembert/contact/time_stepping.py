@@ -160,6 +160,11 @@ class ContactStepper(FixedStepper):
         """The tables of collision detection, as the last step left them."""
         return self._detector.collision
 
+    def keep_finisher(self) -> None:
+        """Note that the converging solver is at hand, if it is, in a report that is an earlier one."""
+        if self._finisher is not None:
+            self.report.wants_finisher = 1
+
     def keep_awake(self, bodies: np.ndarray) -> None:
         """Wake bodies, given as flags, with all that fell asleep with them, and count anew how long they are slow."""
         asleep, slow = self.collision.asleep, self._tables.slow
@@ -449,13 +454,12 @@ class ContactStepper(FixedStepper):
 
     def memory_fields(self) -> list[Field]:
         """Those of them that a step that is made again must begin with, beside the state and the report: all but the warm
-        start of contacts, which may be a better one."""
+        start of contacts, which may be a better one. Their lengths never change."""
         return [
             Field("options", self._tables.options),
             Field("bounds", self._tables.numbers_of_bounds),
             Field("soft", self._tables.numbers_of_soft),
             *self._own_fields(),
-            *fields_of_surfaces(self._surfaces),
         ]
 
     @property

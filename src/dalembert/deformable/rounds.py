@@ -267,27 +267,20 @@ class Rounds:
         self._steps: Any = None
         self._y: Any = None
 
-    def _fit(self, y: np.ndarray) -> bool:
-        """Take the addresses of all that a round changes. Returns whether they are those of the last time."""
+    def _fit(self, y: np.ndarray) -> None:
+        """Take the addresses of all that a round changes, where tables are others than the last time: they have grown, but
+        what a round changes has as many numbers as before."""
         own, bodies, steps = self._particles, self._bodies, self._particles.steps_tables
-        if self._known is bodies.contact_tables and self._y is y:
-            if self._steps is not steps:  # which have more room for contacts
-                self._steps = steps
-                self._take_addresses()
-            return True
+        if self._known is bodies.contact_tables and self._steps is steps and self._y is y:
+            return
         self._known, self._y, self._steps = bodies.contact_tables, y, steps
         arrays = [y, own.report.steps, bodies.report, steps.before, steps.memory, steps.booked, steps.options.history]
         arrays += [field.values for field in bodies.memory_fields()]
-        if isinstance(bodies, JointContactStepper):
-            arrays += [bodies._joint_space.roots, *(field.values for field in bodies.own.fields())]
         places = [(array.ctypes.data, array.nbytes // 8) for array in arrays if array.size]
-        self._tables = self._tables._replace(
-            places=np.array(places, np.int64).ravel(), kept=np.zeros(sum(words for _, words in places), np.int64)
-        )
-        self._take_addresses()
-        return False
-
-    def _take_addresses(self) -> None:
+        self._tables = self._tables._replace(places=np.array(places, np.int64).ravel())
+        words = sum(count for _, count in places)
+        if len(self._tables.kept) != words:
+            self._tables = self._tables._replace(kept=np.zeros(words, np.int64))
         if DISABLED:
             return
         self._addresses = address_table(self._tables), address_table(self._steps)
@@ -307,8 +300,12 @@ class Rounds:
 
     def again(self, y: np.ndarray) -> bool:
         """Compare what was assumed with what happened, at the end of a step. Returns whether to make it again; then all is as
-        it was before. A step in which tables of the bodies grew is not made again."""
-        return self._fit(y) and self._call(AGAIN, y) != 0
+        it was before."""
+        self._fit(y)
+        repeat = self._call(AGAIN, y) != 0
+        if repeat:
+            self._bodies.keep_finisher()
+        return repeat
 
     @property
     def unsettled(self) -> int:

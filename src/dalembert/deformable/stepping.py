@@ -204,6 +204,7 @@ class ParticleStepper(FixedStepper):
             Field("start", steps.options.start),
             Field("history", steps.options.history, 0, 1),
             Field("before", steps.before),
+            Field("booked", steps.booked),
             Field("tied", steps.tied, 0, 1),
             Field("memory", steps.memory, columns=columns(tables.MEMORY, {"step": (-1, LARGE), "stick": (0, 1)})),
             *prefixed("events", self._events.fields()),
