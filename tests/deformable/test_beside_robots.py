@@ -272,13 +272,12 @@ def at_a_stop(mass, **fields):
     return scene
 
 
-def on_the_ground(mass, **fields):
+def on_the_ground(mass):
     scene = dal.Scene("ground")
     scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.05), material=RUBBER)
-    scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
-    scene.add_particles(
-        "grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER, **fields
-    )
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0), axis=(0, 0, 1))
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
     return scene
 
 
@@ -310,7 +309,8 @@ def test_a_plate_with_grains_lands_without_a_gain_of_energy(coordinates):
     """Inelastic: all is at rest soon after, and what is lost is work of impacts."""
     scene = dal.Scene("landing")
     scene.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
-    scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, position=(0, 0, 0.35))
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, position=(0, 0, 0.35))
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0.35), axis=(0, 0, 1))
     scene.add_particles("grains", [[0.1, 0.1, 0.42], [-0.2, 0.1, 0.42]], mass=0.3, radius=0.02, material=RUBBER)
     run = dal.simulate(scene, 0.6, method="time_stepping", dt=5e-3, coordinates=coordinates)
     assert np.abs(run.state.particle_velocity).max() < 1e-6
@@ -347,7 +347,13 @@ def test_a_robot_that_stands_carries_a_soft_bag(method):
 
 def test_rounds_that_do_not_settle_are_told_of():
     """Particles a thousand times as heavy as the plate that they fall on."""
-    scene = on_the_ground(500.0, velocity=(0.5, 0, -2.0))
+    scene = dal.Scene("heavy")
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.05), material=RUBBER)
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    flap = scene.add_body("flap", dal.Box(0.1, 1.0, 0.1), mass=0.1, position=(0.55, 0, 0), material=RUBBER)
+    scene.hinge("fold", plate, flap, (0.5, 0, 0), axis=(0, 1, 0))
+    places = [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]]
+    scene.add_particles("grains", places, mass=500.0, radius=0.02, material=RUBBER, velocity=(0.5, 0, -2.0))
     with pytest.warns(UserWarning, match="otherwise than the particles on them assumed.*smaller dt"):
         run = dal.simulate(scene, 0.1, method="time_stepping", dt=5e-3)
     found = run.report.particles

@@ -39,6 +39,7 @@ from .tables import BODY_ROW, Steps
 MOST_ROUNDS = 12
 RELATIVE, LEAST = 1e-4, 1e-6  # of what was assumed, and m/s: a smaller error of the velocities ends the rounds
 LONGEST = 4.0  # largest factor by Aitken
+POOR = 1e-3  # of the forces: a stage that ends with a larger gradient says nothing of what bodies do, and nothing is assumed
 BEGIN, AGAIN = range(2)  # tasks: keep the start of a step; compare, and go back there if another round is needed
 
 # `length`: m, that turns ω into a velocity. `soft`: whether motors and springs of joints are not part of a stage. `factor`:
@@ -205,8 +206,9 @@ def relax(coupling):
 def is_needed_again(y, coupling, steps, tables):
     """Compare the velocities at the state y with those of the stage, and correct what that assumed. Returns whether to make
     the step again; then all is as before it."""
-    system, own = tables.system, coupling.options[0]
-    if not find_pushed(coupling, system, tables.collision):
+    system, own, stage = tables.system, coupling.options[0], steps.stage[0]
+    poor = steps.options[0].linear == 0 and stage.residual > POOR * stage.typical
+    if poor or not find_pushed(coupling, system, tables.collision):
         clear(steps.assumed)
         return False
     find_acted(coupling, tables)

@@ -62,7 +62,7 @@ class ParticleStepper(FixedStepper):
         if settings.linear_solver == "direct" and not SCHEMES[settings.method].explicit:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
-        self._rounds = None if bodies is None else Rounds(model, bodies, self)
+        self._rounds = None if bodies is None or not model.joint_names else Rounds(model, bodies, self)
         self._block = model.particle_block
         self._steps.memory.step = -1
         self._fit()
@@ -157,8 +157,10 @@ class ParticleStepper(FixedStepper):
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Make steps of particles until so long after the start (s), and then of the bodies. Returns a status."""
-        if self._rounds is None:
+        if self.bodies is None:
             return super().make_steps(y, dydt, stop)
+        if self._rounds is None:
+            return self._make_round(y, dydt, stop)
         self._rounds.begin(y)
         while True:
             status = self._make_round(y, dydt, stop)

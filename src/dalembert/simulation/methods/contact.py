@@ -177,7 +177,7 @@ def compiled_for_particles(method: FixedSteps, model: Model) -> list[CFunction]:
     """What steps of particles call, and those of the bodies beside them."""
     own: list[CFunction] = [PARTICLE_STEP, *([PARTICLE_DETECT] if model.scene.touching() else [])]
     if model.body_names:
-        own += [ROUNDS]
+        own += [ROUNDS] if model.joint_names else []
         own += [TREES] if model.tree is not None else [JOINED] if model.graph.rows else []
         own += method.compiled_for_bodies(model)
     return own
