@@ -113,13 +113,6 @@ def test_the_converging_solver_solves_robots():
     assert run.report.contact.unsolved == 0 and run.report.contact.residual < 1e-9 and len(run.contacts) > 0
 
 
-def test_particles_beside_a_tree_are_refused():
-    scene = arm()
-    scene.add_particles("dust", np.zeros((2, 3)) + 1.0, mass=0.1)
-    with pytest.raises(ValueError, match="particles"):
-        dal.Simulation(scene, dt=0.002, coordinates="joint", method="time_stepping")
-
-
 def test_a_solver_that_misses_its_tolerance_is_told_of():
     run = dal.simulate(quadruped(height=0.05), 0.2, dt=0.002, coordinates="joint", iterations=1, tolerance=1e-12)
     assert run.report.contact.unsolved > 0

@@ -57,6 +57,7 @@ from .joint_space_books import (
     book_step,
     change_sides,
     close_books,
+    exerts,
     open_books,
     place_soft,
     push_soft,
@@ -511,7 +512,7 @@ def book(h, z, reduced, js, tables):
             if load(js.displaced, k) != 0.0:
                 js.corrected[0] = 1
     work, driven = find_speeds(reduced, js, tables), reduced.system.commands.shape[0] > 0
-    if js.corrected[0] != 0 and tables.stepping.options[0].predict != 0:
+    if js.corrected[0] != 0 and exerts(tables):
         if driven:
             call_rides(SHOW, STILL, z, z, tables, reduced, js)
         book_displacement(h, z, reduced, js, tables)

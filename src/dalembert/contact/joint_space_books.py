@@ -189,6 +189,12 @@ def book_forces(h, z, reduced, js, tables):
             z[ledger + TORQUE_IMPULSE + k] += total_moment[k]
 
 
+@inlined
+def exerts(tables):
+    """Whether something acts on the bodies but fields, which have a potential; particles with steps of their own do."""
+    return tables.stepping.options[0].predict != 0 or tables.system.settings[0].stepped != 0
+
+
 @njit
 def find_powers(reduced):
     """The powers of the applied forces at the velocities in the kinematics table."""
@@ -424,7 +430,7 @@ def note_bounds(z, reduced, js, tables):
 def book_step(h, work, z, reduced, js, tables):
     """The speeds after a step over h, and all that it does to the ledger; h = 0: impulses alone acted. work : of loops."""
     options, dydt, first = reduced.options[0], reduced.dydt, reduced.options[0].coordinates
-    if h > 0.0 and tables.stepping.options[0].predict != 0:
+    if h > 0.0 and exerts(tables):
         find_mean_powers(z, reduced, js)
     for k in range(options.speeds):
         store(z, first + k, load(js.after, k))

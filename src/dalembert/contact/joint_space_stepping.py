@@ -68,7 +68,7 @@ class JointContactStepper(ContactStepper):
         self._describe_links(tables, settings.margin)
         plain = not poses and not len(own.model.tables["nodes"]) and own.system.settings[0].particles == 0
         self._joint_space.books_links[0] = plain and own.system.settings[0].special_rows == 0
-        collision.counts[LAZY] = 1
+        collision.counts[LAZY] = own.system.settings[0].particles == 0  # these read all poses
         self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
         self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]

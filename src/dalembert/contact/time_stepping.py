@@ -160,6 +160,29 @@ class ContactStepper(FixedStepper):
         """The tables of collision detection, as the last step left them."""
         return self._detector.collision
 
+    def keep_finisher(self) -> None:
+        """Note that the converging solver is at hand, if it is, in a report that is an earlier one."""
+        if self._finisher is not None:
+            self.report.wants_finisher = 1
+
+    def keep_awake(self, bodies: np.ndarray) -> None:
+        """Wake bodies, given as flags, with all that fell asleep with them, and count anew how long they are slow."""
+        asleep, slow = self.collision.asleep, self._tables.slow
+        sleeping = np.unique(asleep[: len(bodies)][bodies])
+        for number in sleeping[sleeping > AWAKE]:
+            asleep[asleep == number] = AWAKE
+        slow[bodies] = np.minimum(slow[bodies], 0.0)
+
+    @property
+    def contact_tables(self) -> ContactTables:
+        """The tables of a step."""
+        return self._addresses[0][0]  # type: ignore[no-any-return]
+
+    @property
+    def address_of_tables(self) -> int:
+        """Where compiled code finds them."""
+        return int(self._addresses[1][0].ctypes.data)
+
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
@@ -429,6 +452,21 @@ class ContactStepper(FixedStepper):
             *prefixed("collision", fields_of(self.collision)),
             *prefixed("events", self._events.fields()),
         ]
+
+    def memory_fields(self) -> list[Field]:
+        """Those of them that a step that is made again must begin with, beside the state and the report: all but the warm
+        start of contacts, which may be a better one. Their lengths never change."""
+        return [
+            Field("options", self._tables.options),
+            Field("bounds", self._tables.numbers_of_bounds),
+            Field("soft", self._tables.numbers_of_soft),
+            *self._own_fields(),
+        ]
+
+    @property
+    def mechanism_system(self) -> Any:
+        """The tables of the mechanism."""
+        return self._plain.system
 
     def _own_fields(self) -> list[Field]:
         tables = self._tables

@@ -137,11 +137,11 @@ def friction_at(touch, share, body_share, system, steps):
 @njit
 def slip_of(touch, share, body_share, system, steps):
     """The tangential displacement of a touch relative to its carrier, after `share` and `body_share` of `change`."""
-    i, n = 3 * touch.particle, 3 * system.settings[0].particles
+    i = 3 * touch.particle
     slip = add_scaled(sub(load_3(steps.iterate, i), slip_origin(i, steps)), share, load_3(steps.change, i))
     if touch.body < system.settings[0].rigid:
         slip = sub(slip, body_point(touch, steps.moved, BODY_ROW * touch.body))
-        slip = add_scaled(slip, -body_share, body_point(touch, steps.change, n + BODY_ROW * touch.body))
+        slip = add_scaled(slip, -body_share, body_point(touch, steps.shift, BODY_ROW * touch.body))
     return tangent_part(touch, slip)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.c_function import PARTICLE_MATRIX, SOLVE, call_pointer, part_of, view
+from ..core.c_function import C_TYPE, PARTICLE_MATRIX, SOLVE, call_pointer, part_of, view
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, load3, matvec, scale, store3, sub, unit
 from ..core.simd import clear, load, store
@@ -35,6 +35,18 @@ from ..linalg.conjugate_gradient import INDEFINITE, NOT_CONVERGED, Limits, Probl
 from ..linalg.deflation import CoarseSpace, CoarseWork
 from ..linalg.krylov import add_multiple, inner, turn
 from ..model.tables import System
+from .carriers import (
+    FACTOR,
+    INERTIA,
+    PROJECT,
+    RESPOND,
+    SPREAD,
+    begin_wrenches,
+    body_momentum,
+    call_carriers,
+    end_wrenches,
+    spread,
+)
 from .contact import (
     axis_of,
     body_point,
@@ -46,8 +58,7 @@ from .contact import (
     slides,
     tangent_part,
 )
-from .stage import body_momentum
-from .tables import BODY_ROW, Steps
+from .tables import BODY_ROW, CARRIED, Steps
 
 # Tables of conjugate gradients ----------------------------------------------------------------------------------------
 
@@ -143,6 +154,7 @@ def expand(z, u, system, steps):
     n = 3 * system.settings[0].particles
     for k in range(n):
         store(u, k, load(z, k))
+    spread(z, steps.twists, system, steps)
     for k in range(pinned.shape[0]):
         store_3(u, 3 * pinned[k], (0.0, 0.0, 0.0))
     for k in range(steps.touch_counts[0]):
@@ -151,7 +163,7 @@ def expand(z, u, system, steps):
         u_i = load_3(u, i)
         along = locked_part(touch, u_i)
         if touch.body < system.settings[0].rigid:
-            along = sub(along, locked_part(touch, body_point(touch, z, n + BODY_ROW * touch.body)))
+            along = sub(along, locked_part(touch, body_point(touch, steps.twists, BODY_ROW * touch.body)))
         store_3(u, i, sub(u_i, along))
 
 
@@ -164,6 +176,7 @@ def gather(w, q, system, steps):
         store(q, k, load(w, k))
     for k in range(n, q.shape[0]):
         store(q, k, 0.0)
+    begin_wrenches(q, system, steps)
     for k in range(pinned.shape[0]):
         store_3(q, 3 * pinned[k], (0.0, 0.0, 0.0))
     for k in range(steps.touch_counts[0]):
@@ -172,13 +185,18 @@ def gather(w, q, system, steps):
         reaction = locked_part(touch, load_3(w, i))
         add_3(q, i, scale(-1.0, reaction))
         if touch.body < system.settings[0].rigid:
-            push_carrier(touch, reaction, q, n + BODY_ROW * touch.body)
+            push_carrier(touch, reaction, steps.wrenches, BODY_ROW * touch.body)
+    end_wrenches(q, system, steps)
 
 
 @njit
 def add_inertia(z, q, system, steps):
     """q += w M (δ, θ) of all bodies."""
     n, weight = 3 * system.settings[0].particles, steps.stage[0].body_weight
+    if steps.options[0].carriers != 0:
+        c = steps.offset.shape[0]
+        call_carriers(INERTIA, weight, part_of(z, n, c), part_of(q, n, c), steps)
+        return
     for b in range(system.settings[0].rigid):
         at = n + BODY_ROW * b
         m, spin = body_momentum(b, load_3(z, at), load_3(z, at + 3), steps)
@@ -193,14 +211,19 @@ def coupled_product(z, q, u, system, steps):
     apply(u, steps.image, system, steps)
     gather(steps.image, q, system, steps)
     add_inertia(z, q, system, steps)
-    add_slip(z, u, q, system, steps)
+    add_slip(u, q, system, steps)
 
 
 @njit
-def add_slip(z, u, q, system, steps):
-    """Add κ times the slip of sliding touches to q, for bodies, and for particles where the matrix lacks it."""
-    touches, n = steps.touches, 3 * system.settings[0].particles
-    explicit = steps.options[0].explicit != 0
+def add_slip(u, q, system, steps):
+    """Add κ times the slip of sliding touches to q, for bodies, and for particles where the matrix lacks it. u and `twists`
+    are those of `expand`."""
+    touches, explicit, sliding = steps.touches, steps.options[0].explicit != 0, False
+    for k in range(steps.touch_counts[0]):
+        sliding = sliding or slides(touches[k])
+    if not sliding:
+        return
+    begin_wrenches(q, system, steps)
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if not slides(touch):
@@ -209,12 +232,13 @@ def add_slip(z, u, q, system, steps):
         own = tangent_part(touch, load_3(u, i))
         slip = own
         if touch.body < system.settings[0].rigid:
-            at = n + BODY_ROW * touch.body
-            slip = sub(slip, tangent_part(touch, body_point(touch, z, at)))
-            push_carrier(touch, scale(-touch.grip, slip), q, at)
+            at = BODY_ROW * touch.body
+            slip = sub(slip, tangent_part(touch, body_point(touch, steps.twists, at)))
+            push_carrier(touch, scale(-touch.grip, slip), steps.wrenches, at)
         if not explicit:
             slip = sub(slip, own)
         add_3(q, i, scale(touch.grip, slip))
+    end_wrenches(q, system, steps)
 
 
 @njit
@@ -270,6 +294,8 @@ def invert_blocks(system, steps):
         inverse, definite = inverse_of(block)
         store_symmetric(diagonal, 9 * i, inverse, 1.0)
         good = good and definite
+    if steps.options[0].carriers != 0:
+        return weigh_carriers(explicit, system, steps) and good
     for b in range(system.settings[0].rigid):
         at = 9 * (n + 2 * b)
         for k in range(18):
@@ -307,6 +333,38 @@ def add_carried_block(touch, explicit, n, system, steps):
 
 
 @njit
+def weigh_carriers(explicit, system, steps):
+    """The locked particles' own blocks, as seen by their carriers, for the preconditioner of these. Returns whether it is
+    definite."""
+    touches, carried = steps.touches, steps.carried
+    clear(carried)
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if touch.body >= system.settings[0].rigid or touch.locked == 0:
+            continue
+        m = steps.stage[0].weight * load(system.particle_mass, touch.particle)
+        grip = touch.grip if slides(touch) else 0.0
+        arm, at = load3(touch.arm), CARRIED * touch.body
+        for c in range(3):
+            push = carried_force(touch, m, grip, unit(c), explicit, steps)
+            turned = carried_force(touch, m, grip, cross(unit(c), arm), explicit, steps)
+            add_column(c, push, at, carried)
+            for r in range(3):
+                store(carried, at + 6 + 3 * r + c, load(carried, at + 6 + 3 * r + c) + turned[r])
+            add_column(c, cross(arm, turned), at + 15, carried)
+    return call_carriers(FACTOR, steps.stage[0].body_weight, carried, steps.own, steps) == OK
+
+
+@inlined
+def add_column(c, v, at, symmetric):
+    """Add a column to a symmetric matrix, of which (xx, yy, zz, xy, xz, yz) are kept."""
+    store(symmetric, at + c, load(symmetric, at + c) + v[c])
+    for r in range(c):
+        k = at + 2 + r + c
+        store(symmetric, k, load(symmetric, k) + v[r])
+
+
+@njit
 def carried_force(touch, m, grip, v, explicit, steps):
     """The force of a touch on its carrier per displacement v of that."""
     push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, v), explicit, steps))
@@ -325,8 +383,12 @@ def block_times(i, m, v, explicit, steps):
 def precondition(r, s, system, steps):
     """s = r by the inverse blocks, filtered by the locked directions."""
     diagonal, touches = steps.diagonal, steps.touches
-    for i in range(r.shape[0] // 3):
+    n, c = system.settings[0].particles, steps.offset.shape[0]
+    coupled = steps.options[0].carriers != 0
+    for i in range(n if coupled else r.shape[0] // 3):
         store_3(s, 3 * i, matvec(load_3x3(diagonal, 9 * i), load_3(r, 3 * i)))
+    if coupled:
+        call_carriers(RESPOND, steps.stage[0].body_weight, part_of(r, 3 * n, c), part_of(s, 3 * n, c), steps)
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         i = 3 * touch.particle
@@ -381,6 +443,7 @@ def solve(guess, tolerance, system, steps):
         status = solve_diagonal(system, steps) if explicit else solve_filtered(tolerance, n, steps)
     if not explicit:
         add_friction_to_matrix(-1.0, steps)
+    spread(change, steps.shift, system, steps)
     apply(change, steps.image, system, steps)
     count_solve(status, steps.report[0])
     return status
@@ -429,8 +492,8 @@ def fill_prescribed(system, steps):
 def add_friction_to_rhs(system, steps):
     """Add friction to `rhs`, on particles and on their carriers. Returns whether any carrier is a body that moves."""
     touches, rhs = steps.touches, steps.rhs
-    n = 3 * system.settings[0].particles
     coupled = False
+    begin_wrenches(rhs, system, steps)
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if touch.locked == 0:
@@ -439,7 +502,8 @@ def add_friction_to_rhs(system, steps):
         add_3(rhs, 3 * touch.particle, friction)
         if touch.body < system.settings[0].rigid:
             coupled = True
-            push_carrier(touch, scale(-1.0, friction), rhs, n + BODY_ROW * touch.body)
+            push_carrier(touch, scale(-1.0, friction), steps.wrenches, BODY_ROW * touch.body)
+    end_wrenches(rhs, system, steps)
     return coupled
 
 
@@ -462,6 +526,10 @@ def add_friction_to_matrix(sign, steps):
 def move_untouched_bodies(n, steps):
     """Fill the displacements of bodies that no particle touches into `change`."""
     change, moved, wanted = steps.change, steps.moved, steps.wanted
+    if steps.options[0].carriers != 0:
+        for k in range(steps.offset.shape[0]):
+            store(change, n + k, -load(steps.offset, k))
+        return
     for k in range(moved.shape[0]):
         store(change, n + k, load(wanted, k) - load(moved, k))
 
@@ -494,16 +562,24 @@ def reduced_norm(system, steps):
     for k in range(n):
         store(u, k, load(gradient, k))
     gather(u, q, system, steps)
+    begin_wrenches(q, system, steps)
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         friction = friction_at(touch, 0.0, 0.0, system, steps)
         add_3(q, 3 * touch.particle, scale(-1.0, friction))
         if touch.body < system.settings[0].rigid:
-            push_carrier(touch, friction, q, n + BODY_ROW * touch.body)
+            push_carrier(touch, friction, steps.wrenches, BODY_ROW * touch.body)
+    end_wrenches(q, system, steps)
+    for k in range(n, q.shape[0]):
+        store(q, k, load(q, k) + load(gradient, k))
+    if steps.options[0].carriers != 0:
+        own, c = steps.own, steps.offset.shape[0]
+        call_carriers(PROJECT, 1.0, part_of(q, n, c), own, steps)
+        for k in range(c):
+            store(q, n + k, load(own, k))
     total = 0.0
     for k in range(q.shape[0]):
-        value = load(q, k) + (load(gradient, k) if k >= n else 0.0)
-        total += value * value
+        total += load(q, k) * load(q, k)
     return math.sqrt(total)
 
 
@@ -524,10 +600,12 @@ class DirectSolver:
         b, d = view(rhs, m), view(change, m)
         steps = self.steps
         matrix = to_scipy(BlockMatrix(steps.starts, steps.columns, steps.values))
+        basis = self._basis()
+        if steps.options.carriers[0] != 0:
+            return self._solve_carried(b, d, matrix, basis)
         bodies = self._inertia()
         whole = block_diag([matrix, *bodies], format="csc") if bodies else matrix
         whole = whole + self._friction(whole.shape[0])
-        basis = self._basis()
         reduced = (basis.T @ whole @ basis).tocsc()
         try:
             factor = splu(reduced, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
@@ -536,6 +614,56 @@ class DirectSolver:
         prescribed = d.copy()
         d[:] = basis @ factor.solve(basis.T @ (b - whole @ prescribed)) + prescribed
         return OK
+
+    def _solve_carried(self, b: np.ndarray, d: np.ndarray, matrix: Any, basis: Any) -> int:
+        """The same where the bodies have coordinates of their own, X = J ζ with ζ among those that joints allow."""
+        from scipy.sparse import block_diag, csc_array
+        from scipy.sparse.linalg import spsolve
+
+        n, weight = matrix.shape[0], float(self.steps.stage.body_weight[0])
+        motions, inertia, allowed = self._carriers()
+        twists = motions.shape[0]
+        whole = block_diag([matrix, csc_array((twists, twists))], format="csc") + self._friction(n + twists)
+        basis = basis @ block_diag([csc_array(motions @ allowed), csc_array(np.eye(basis.shape[1] - twists))])
+        bodies = allowed.T @ (weight * inertia) @ allowed
+        own = np.zeros((basis.shape[1], basis.shape[1]))
+        own[: len(bodies), : len(bodies)] = bodies
+        prescribed = np.concatenate([d[:n], np.zeros(twists)])
+        right = basis.T @ (np.concatenate([b[:n], np.zeros(twists)]) - whole @ prescribed)
+        right[: len(bodies)] += allowed.T @ b[n:]
+        found = spsolve((basis.T @ whole @ basis + csc_array(own)).tocsc(), right)
+        if not np.isfinite(found).all():
+            return INDEFINITE
+        d[:n] += (basis @ found)[:n]
+        d[n:] = allowed @ found[: len(bodies)]
+        return OK
+
+    def _carriers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """J (6 b × c), M (c × c), and a basis of the ζ that joints allow, the range of RESPOND."""
+        options, c = self.steps.options[0], len(self.steps.offset)
+        call = C_TYPE(int(options.carriers))
+
+        def columns(task: int, rows: int) -> np.ndarray:
+            found = np.zeros((c, rows))
+            for source, target in zip(np.eye(c), found, strict=True):
+                call(int(options.carriers_data), task, 1.0, source.ctypes.data, c, target.ctypes.data, rows)
+            return found.T
+
+        nothing = np.zeros_like(self.steps.carried)
+        call(
+            int(options.carriers_data),
+            FACTOR,
+            1.0,
+            nothing.ctypes.data,
+            nothing.size,
+            nothing.ctypes.data,
+            nothing.size,
+        )
+        inertia = columns(INERTIA, c)
+        left, sizes, _ = np.linalg.svd(
+            columns(RESPOND, c) @ inertia
+        )  # a projector: its singular values are 0, or above 1
+        return columns(SPREAD, len(self.steps.twists)), inertia, left[:, sizes > 0.5]
 
     def _inertia(self) -> list[np.ndarray]:
         """The mass matrices of bodies times their weight, two 3×3 blocks each."""

@@ -104,14 +104,13 @@ def decreases_enough(before, slope, lost, length, system, steps):
 def friction_work(share, system, steps):
     """The work along `change` of sliding friction after `share` of it; bodies have moved by that already."""
     touches, change = steps.touches, steps.change
-    n = 3 * system.settings[0].particles
     total = 0.0
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         friction = friction_at(touch, share, 0.0, system, steps)
         total += dot(friction, load_3(change, 3 * touch.particle))
         if touch.body < system.settings[0].rigid:
-            total -= dot(friction, body_point(touch, change, n + BODY_ROW * touch.body))
+            total -= dot(friction, body_point(touch, steps.shift, BODY_ROW * touch.body))
     return total
 
 
@@ -185,7 +184,7 @@ def normal_force(touch, n):
 def close_crossed(touch, contacts, system, steps):
     """Make contacts active that would be crossed. Returns whether any would."""
     active, margin = steps.active, steps.options[0].margin
-    i, first = 3 * touch.particle, 3 * system.settings[0].particles
+    i = 3 * touch.particle
     made = add(sub(load_3(steps.iterate, i), load_3(steps.start, i)), load_3(steps.change, i))
     changed = False
     for c in range(touch.first, touch.last):
@@ -194,7 +193,7 @@ def close_crossed(touch, contacts, system, steps):
             continue
         point = load3(contact.position)
         d = sub(made, body_displacement(contact.body, point, steps.moved, 0, system))
-        d = sub(d, body_displacement(contact.body, point, steps.change, first, system))
+        d = sub(d, body_displacement(contact.body, point, steps.shift, 0, system))
         if dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation - CROSSED * margin:
             active[c] = 1
             changed = True
@@ -337,6 +336,7 @@ def contacts_agree(iteration, particles, system, steps):
     if steps.touch_counts[0] == 0:
         return True
     clear(steps.change)
+    clear(steps.shift)
     clear(steps.image)
     compute_touch_forces(system, steps)
     changed, rubbed = update_active_set(iteration, particles, system, steps)

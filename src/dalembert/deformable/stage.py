@@ -20,12 +20,13 @@ import math
 
 from ..core.c_function import PARTICLE_FORCES, call_pointer
 from ..core.jit import inlined, njit
-from ..core.math3 import add, add_scaled, congruence, cross, dot, load3, scale, sub, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, scale, sub, symvec
 from ..core.simd import load, store
-from ..dynamics.kinematics import load6, load9
+from ..dynamics.kinematics import load6
 from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
+from .carriers import begin_carriers, body_momentum, fill_inertia, momentum_of_offset
 from .contact import body_displacement, normal_part, push_carrier, slip_of
 from .tables import BODY_ROW
 
@@ -34,36 +35,53 @@ from .tables import BODY_ROW
 
 @njit
 def begin_bodies(system, steps):
-    """Mass matrices, and the displacements X₀, from the forces in the kinematics table."""
+    """Mass matrices, and the displacements X₀, from the forces in the kinematics table. Of bodies with joints X₀ is known."""
     options = steps.options[0]
     bodies, kinematics = system.bodies, system.kinematics
-    inertia, moved, wanted = steps.inertia, steps.moved, steps.wanted
+    moved, wanted = steps.moved, steps.wanted
     tau = options.fraction * options.dt
     duration = options.dt if options.explicit != 0 else tau  # of the impulse
     steps.stage[0].body_weight = 1.0 / (tau * duration)
+    if options.carriers != 0:
+        add_assumed(steps)
+        begin_carriers(steps)
+        return
     for b in range(system.settings[0].rigid):
         kin, body = kinematics[b], bodies[b]
-        m = congruence(load9(kin.rotation), load6(body.inertia))
+        fill_inertia(b, system, steps)
         turn = symvec(load6(kin.inverse_inertia), load3(kin.torque))
         shift = add_scaled(load3(kin.v), duration * body.inverse_mass, load3(kin.force))
         spin = add_scaled(load3(kin.omega), duration, turn)
         at = BODY_ROW * b
-        for k in range(6):
-            store(inertia, 7 * b + 1 + k, m[k])
-        store(inertia, 7 * b, body.mass)
         store_3(wanted, at, scale(tau, shift))
         store_3(wanted, at + 3, scale(tau, spin))
         store_3(moved, at, scale(tau, shift))
         store_3(moved, at + 3, scale(tau, spin))
+    if options.assumes != 0:
+        add_assumed(steps)
+        for k in range(moved.shape[0]):
+            store(moved, k, load(wanted, k))
+
+
+@njit
+def add_assumed(steps):
+    """Add to X₀ what the bodies' own step is assumed to give to their velocities."""
+    options, wanted, assumed = steps.options[0], steps.wanted, steps.assumed
+    share = 1.0 if options.explicit != 0 else options.fraction
+    for k in range(wanted.shape[0]):
+        gained = options.fraction * options.dt * share * load(assumed, k)
+        store(wanted, k, load(wanted, k) + gained)
 
 
 @njit
 def move_bodies(length, change, system, steps):
-    """X += length · change."""
-    moved = steps.moved
+    """X += length · `shift`, and the coordinates likewise."""
+    moved, shift, offset = steps.moved, steps.shift, steps.offset
     first = 3 * system.settings[0].particles
     for k in range(moved.shape[0]):
-        store(moved, k, load(moved, k) + length * load(change, first + k))
+        store(moved, k, load(moved, k) + length * load(shift, k))
+    for k in range(offset.shape[0]):
+        store(offset, k, load(offset, k) + length * load(change, first + k))
 
 
 @inlined
@@ -75,15 +93,17 @@ def body_offset(b, steps):
     )
 
 
-@inlined
-def body_momentum(b, u, turn, steps):
-    """The mass matrix of a body times a displacement and a turn."""
-    inertia, at = steps.inertia, 7 * b
-    moments = (
-        load(inertia, at + 1), load(inertia, at + 2), load(inertia, at + 3), load(inertia, at + 4),
-        load(inertia, at + 5), load(inertia, at + 6),
-    )  # fmt: skip
-    return scale(load(inertia, at), u), symvec(moments, turn)
+@njit
+def energy_of_bodies(system, steps):
+    """(X − X₀)ᵀ M (X − X₀)."""
+    if steps.options[0].carriers != 0:
+        return momentum_of_offset(steps)
+    total = 0.0
+    for b in range(system.settings[0].rigid):
+        u, turn = body_offset(b, steps)
+        m, spin = body_momentum(b, u, turn, steps)
+        total += dot(u, m) + dot(turn, spin)
+    return total
 
 
 # The stage ------------------------------------------------------------------------------------------------------------
@@ -138,11 +158,7 @@ def evaluate_forces(callbacks, iterate, out, system, steps):
     for i in range(n):
         d = sub(load_3(iterate, 3 * i), load_3(aim, 3 * i))
         inertial += load(mass, i) * dot(d, d)
-    bodies = 0.0
-    for b in range(system.settings[0].rigid):
-        u, turn = body_offset(b, steps)
-        m, spin = body_momentum(b, u, turn, steps)
-        bodies += dot(u, m) + dot(turn, spin)
+    bodies = energy_of_bodies(system, steps)
     stage.energy = system.energies[2] + 0.5 * (stage.weight * inertial + stage.body_weight * bodies)
     return status
 
@@ -184,6 +200,11 @@ def fill_gradient(iterate, forces, gradient, system, steps):
         m = stage.weight * load(mass, i)
         for k in range(3 * i, 3 * i + 3):
             store(gradient, k, m * (load(iterate, k) - load(aim, k)) - load(forces, k) - load(forces, 3 * n + k))
+    if steps.options[0].carriers != 0:
+        momentum_of_offset(steps)
+        for k in range(steps.own.shape[0]):
+            store(gradient, 3 * n + k, stage.body_weight * load(steps.own, k))
+        return
     for b in range(system.settings[0].rigid):
         u, turn = body_offset(b, steps)
         m, spin = body_momentum(b, u, turn, steps)

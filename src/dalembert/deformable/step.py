@@ -21,6 +21,7 @@ from ..core.tables import table_at
 from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import load_3
 from ..model.tables import System
+from .carriers import BEGIN, call_carriers
 from .contact import gather_attachments, gather_touches, store_warm_start
 from .free import all_free, run_free_steps
 from .newton import solve_stage
@@ -106,12 +107,15 @@ def update_bodies_and_contacts(callbacks, t, y, dydt, particles, system, steps):
     options, spare = steps.options[0], steps.spare
     copy(spare, y)
     status = OK
-    if options.explicit != 0:
+    if options.carriers != 0:
+        status = call_carriers(BEGIN, t, spare, steps.wanted, steps)
+    elif options.explicit != 0:
         dydt[0] = 0.5 * options.dt
         status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DRIFT, 0.0, spare, dydt)
         t += 0.5 * options.dt
     if status == OK and system.settings[0].rigid > 0:
-        status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DERIVATIVE, t, spare, dydt)
+        if options.carriers == 0:
+            status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DERIVATIVE, t, spare, dydt)
         begin_bodies(system, steps)
     if status == OK:
         gather_attachments(system, steps)

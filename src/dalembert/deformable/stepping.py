@@ -11,21 +11,26 @@ import numpy as np
 from ..collide.particles import Particles
 from ..collide.tables import NEED_ROOM
 from ..contact.contact_point import Contact
+from ..contact.joint_space_stepping import JointContactStepper
 from ..contact.time_stepping import ContactReport, ContactStepper
 from ..core.c_function import C_TYPE
 from ..core.checkpoint_fields import LARGE, Field, columns, prefixed
 from ..core.jit import DISABLED
 from ..core.status import OK
 from ..core.tables import address_table
+from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
 from ..linalg.block_matrix import BlockPattern
 from ..model.compile import Model
 from . import tables
+from .carriers import JoinedCarriers
 from .contact import ParticleDetector
+from .joint_space_carriers import TreeCarriers
 from .linear import DirectSolver
+from .rounds import Rounds
 from .step import PARTICLE_STEP_ENTRY, run_steps
-from .tables import SCHEMES, STEP_STAGES, Callbacks, ParticleReport, ParticleSettings, ledger_at, make_steps
+from .tables import SCHEMES, STEP_STAGES, Callbacks, ParticleReport, ParticleSettings, Steps, ledger_at, make_steps
 
 
 class ParticleStepper(FixedStepper):
@@ -40,18 +45,36 @@ class ParticleStepper(FixedStepper):
         self, model: Model, mechanism: Mechanism, pattern: BlockPattern, settings: ParticleSettings,
         detector: ParticleDetector | None, bodies: ContactStepper | None, events: StepEvents,
     ) -> None:  # fmt: skip
-        self._bodies, self._mechanism, self._detector = bodies, mechanism, detector
+        self._bodies, self._detector = bodies, detector
+        self._mechanism = mechanism.mechanism if isinstance(mechanism, JointMechanism) else mechanism
         mechanism.system.settings[0].stepped = 1
         mechanism.system.settings[0].contact_entry = max(0, settings.ledger - ledger_at(model))
         room = 0 if detector is None else len(detector.particles.contacts)
-        self._steps = make_steps(model, pattern, settings, room)
+        self._carriers = self._make_carriers(model, settings)
+        coordinates = None if self._carriers is None else self._carriers.unknowns
+        self._steps = make_steps(model, pattern, settings, room, coordinates)
+        if self._carriers is not None:
+            self._steps.options.carriers, self._steps.options.carriers_data = (
+                self._carriers.address,
+                self._carriers.data,
+            )
         super().__init__(settings, self._steps.options, self._steps.report, events)
         if settings.linear_solver == "direct" and not SCHEMES[settings.method].explicit:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
+        self._rounds = None if bodies is None or not model.joint_names else Rounds(model, bodies, self)
         self._block = model.particle_block
         self._steps.memory.step = -1
         self._fit()
+
+    def _make_carriers(self, model: Model, settings: ParticleSettings) -> TreeCarriers | JoinedCarriers | None:
+        """The coordinates of the bodies, if they have joints or are joint coordinates."""
+        scheme = SCHEMES[settings.method]
+        if isinstance(self._bodies, JointContactStepper):
+            return TreeCarriers(self._bodies, settings.dt, scheme.fraction, scheme.explicit)
+        if self._bodies is not None and model.graph.rows:
+            return JoinedCarriers(self._mechanism, len(model.body_names))
+        return None
 
     def _fit(self) -> None:
         """Take the addresses of all tables, with room for as many contacts as the detector has."""
@@ -64,15 +87,24 @@ class ParticleStepper(FixedStepper):
             0 if detector is None else detector.data,
         )  # fmt: skip
         own = (particles, self._mechanism.system, self._steps)
+        if isinstance(self._carriers, JoinedCarriers) and DISABLED:
+            self._carriers.fit(self._steps, 0, 0)
         if DISABLED:
             self._run_kernel: Callable[..., int] = lambda y, dydt, stop: int(run_steps(callbacks, y, dydt, stop, *own))
             return
         self._addresses = [address_table(table) for table in own]
+        if isinstance(self._carriers, JoinedCarriers):
+            self._carriers.fit(self._steps, *(int(table.ctypes.data) for table in self._addresses[1:]))
         self._data = np.array([*callbacks, *(table.ctypes.data for table in self._addresses)], np.int64)
         function, data = C_TYPE(PARTICLE_STEP_ENTRY.address), int(self._data.ctypes.data)
         self._run_kernel = lambda y, dydt, stop: int(
             function(data, 0, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
         )
+
+    @property
+    def steps_tables(self) -> Steps:
+        """The tables of a step."""
+        return self._steps
 
     @property
     def bodies(self) -> ContactStepper | None:
@@ -100,6 +132,7 @@ class ParticleStepper(FixedStepper):
         super().changed()
         self._steps.options.history = 0
         self._steps.memory.step = -1
+        self._steps.assumed[:] = 0.0
         if self.bodies is not None:
             self.bodies.changed()
 
@@ -124,10 +157,27 @@ class ParticleStepper(FixedStepper):
 
     def make_steps(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Make steps of particles until so long after the start (s), and then of the bodies. Returns a status."""
-        status = super().make_steps(y, dydt, stop)
-        if status == OK and self.bodies is not None:
-            return self.bodies.run(y, dydt, self._start + stop)
-        return status
+        if self.bodies is None:
+            return super().make_steps(y, dydt, stop)
+        if self._rounds is None:
+            return self._make_round(y, dydt, stop)
+        self._rounds.begin(y)
+        while True:
+            status = self._make_round(y, dydt, stop)
+            if status != OK or not self._rounds.again(y):
+                return status
+
+    def _make_round(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
+        """A step of the particles, and one of the bodies. Returns a status."""
+        assert self.bodies is not None
+        status = OK if self._carriers is None else self._carriers.begin(y)
+        if status == OK:
+            status = super().make_steps(y, dydt, stop)
+        if status != OK:
+            return status
+        if self.bodies.settings.sleep_after > 0.0:
+            self.bodies.keep_awake(self._mechanism.system.pushes.reshape(-1, 6).any(axis=1))
+        return self.bodies.run(y, dydt, self._start + stop)
 
     def call_kernel(self, y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
         """Make steps of particles until so long after the start (s). Returns a status."""
@@ -156,15 +206,18 @@ class ParticleStepper(FixedStepper):
             Field("start", steps.options.start),
             Field("history", steps.options.history, 0, 1),
             Field("before", steps.before),
+            Field("booked", steps.booked),
             Field("tied", steps.tied, 0, 1),
             Field("memory", steps.memory, columns=columns(tables.MEMORY, {"step": (-1, LARGE), "stick": (0, 1)})),
             *prefixed("events", self._events.fields()),
+            *([] if self._rounds is None else self._rounds.fields()),
             *prefixed("bodies", [] if self.bodies is None else self.bodies.fields()),
         ]
 
     def put_back(self) -> None:
         """`fields` were written: continue from there."""
         super().put_back()
+        self._steps.options.assumes = int(self._steps.assumed.any())
         if self.bodies is not None:
             self.bodies.put_back()
 
@@ -191,7 +244,8 @@ class ParticleStepper(FixedStepper):
         return ParticleReport(
             newton=int(report.newton), solves=int(report.solves), iterations=int(report.linear),
             unconverged=int(report.unconverged), indefinite=int(report.indefinite), unsolved=int(report.unsolved),
-            gradient=float(report.worst),
+            gradient=float(report.worst), unsettled=0 if self._rounds is None else self._rounds.unsettled,
+            mismatch=0.0 if self._rounds is None else self._rounds.worst,
         )  # fmt: skip
 
     def contacts(self, model: Model) -> list[Contact]:

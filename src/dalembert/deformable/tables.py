@@ -25,11 +25,13 @@ OPTIONS = np.dtype(
     [("explicit", "i8"), ("linear", "i8"), ("fraction", "f8"), ("stretch", "f8"), ("past_q", "f8"), ("past_r", "f8"),
      ("dt", "f8"), ("newton", "i8"), ("tolerance", "f8"), ("linear_tolerance", "f8"),
      ("linear_iterations", "i8"), ("rounds", "i8"), ("margin", "f8"), ("ledger", "i8"), ("contacts", "i8"),
-     ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8"), ("start", "f8")],
+     ("direct", "i8"), ("history", "i8"), ("predict", "i8"), ("powers", "i8"), ("start", "f8"),
+     ("carriers", "i8"), ("carriers_data", "i8"), ("assumes", "i8")],
     align=True,
 )  # fmt: skip
 # `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work for the
-# ledger.
+# ledger. `carriers`: address and data of the C function of the bodies' coordinates, see `carriers`; 0 where these need none.
+# `assumes`: whether `assumed` counts.
 # The stage: its τ, and the state of Newton's method.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),
@@ -59,6 +61,9 @@ MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("grip", "f8")], align=True)
 # A particle that is attached to a point of a body.
 ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3)], align=True)
 
+CARRIED = (
+    21  # numbers a body: how force and moment depend on displacement and turn (6, 9, 6), as `mass_block` of a link
+)
 BODY_ROW = 6  # numbers a body: of a displacement, then of a turn
 STEP_STAGES = ("forces", "matrix", "linear solver", "contacts", "update")
 TIMER_SIZE = len(STEP_STAGES) + 3
@@ -76,7 +81,8 @@ class Callbacks(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """n particles, b bodies that can be pushed, m = 3 n + 6 b unknowns."""
+    """n particles, b bodies that can be pushed, c unknowns of their coordinates (6 b if these are maximal), m = 3 n + c
+    unknowns, r rows of joints."""
 
     options: Any = column("1", OPTIONS)
     stage: Any = column("1", STAGE)
@@ -101,9 +107,22 @@ class Steps(NamedTuple):
     power: Any = column("ledger", doc="powers at `iterate`")
     booked: Any = column("ledger", doc="what the last step added to the ledger for forces")
     gradient: Any = column("m")
-    change: Any = column("m", doc="displacements of a Newton step")
+    change: Any = column("m", doc="of the unknowns in a Newton step: displacements of particles, and ζ of `carriers`")
+    shift: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body in that step")
     moved: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body since the start of the stage")
     wanted: Any = column("6 * b", doc="the same without particles")
+    assumed: Any = column(
+        "6 * b",
+        unit="m/s, rad/s",
+        doc="what contacts of bodies, stops and the like give to their velocities; see `rounds`",
+    )
+    offset: Any = column("c if jointed else 0", doc="ζ since the start of the stage")
+    own: Any = column("c if jointed else 0", doc="scratch")
+    rates: Any = column("r if jointed else 0", doc="scratch")
+    spare_rates: Any = column("state if jointed else 0", doc="scratch")
+    carried: Any = column("21 * b if jointed else 0", doc="what particles add to the inertia of each body; see CARRIED")
+    twists: Any = column("6 * b", unit="m, rad", doc="displacement and turn of each body in conjugate gradients")
+    wrenches: Any = column("6 * b", unit="N, N m", doc="force and moment on each body")
     inertia: Any = column("7 * b", doc="mass (kg) and moments (kg m²; xx, yy, zz, xy, xz, yz), world axes")
     starts: Any = column("n + 1", np.int64, doc="see linalg.block_pattern")
     columns: Any = column(dtype=np.int32)
@@ -209,10 +228,13 @@ def _row(dtype: Any) -> Any:
     return np.zeros(1, dtype).view(np.recarray)
 
 
-def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, contacts: int) -> Steps:
-    """The tables of a step of so many contacts."""
+def make_steps(
+    model: Model, pattern: BlockPattern, settings: ParticleSettings, contacts: int, coordinates: int | None
+) -> Steps:
+    """The tables of a step of so many contacts. coordinates : unknowns of the coordinates of bodies with joints; None if none
+    has any."""
     n, b = model.particle_count, len(model.body_names)
-    unknowns = 3 * n + BODY_ROW * b
+    unknowns = 3 * n + (BODY_ROW * b if coordinates is None else coordinates)
     scheme = SCHEMES[settings.method]
     explicit = scheme.explicit
     options = _row(OPTIONS)
@@ -231,6 +253,7 @@ def make_steps(model: Model, pattern: BlockPattern, settings: ParticleSettings, 
     tied = np.zeros(n if len(attachments) else 0, np.int64)
     tied[attachments.particle] = 1
     sizes = {
+        "c": unknowns - 3 * n, "jointed": int(coordinates is not None), "r": model.graph.rows,
         "n": n, "b": b, "m": unknowns, "contacts": contacts, "attachments": len(attachments), "state": model.size,
         "ledger": len(model.force_names) + len(LEDGER), "blocks": 0 if explicit else len(pattern.columns),
     }  # fmt: skip
@@ -266,6 +289,8 @@ class ParticleReport:
     indefinite : those whose matrix was found not to be positive definite.
     unsolved : time steps that ended above the tolerance; with one linear solve a step, those whose last one missed its own.
     gradient : the largest of a step, relative to its forces; with one linear solve a step, of those unsolved.
+    unsettled : time steps in which bodies moved otherwise than the particles on them assumed, after all rounds of both.
+    mismatch : m/s, the largest difference that was left; see `rounds`.
     """
 
     newton: int
@@ -275,6 +300,8 @@ class ParticleReport:
     indefinite: int
     unsolved: int
     gradient: float
+    unsettled: int = 0
+    mismatch: float = 0.0
 
     def rows(self, steps: int) -> list[tuple[str, str]]:
         """Lines of the table of a run of so many steps."""
@@ -287,6 +314,8 @@ class ParticleReport:
         if self.iterations or self.newton > steps:
             iterated = f", {self.iterations} iterations" if self.iterations else ""
             lines.append(("  linear solves", f"{self.solves} in {self.newton} steps of Newton's method{iterated}"))
+        if self.unsettled:
+            lines.append(("  beside bodies", f"off by {self.mismatch:.3g} m/s at worst, in {self.unsettled} steps"))
         if self.unconverged or self.indefinite:
             lines.append(
                 ("  of them unsolved", f"{self.unconverged} above their tolerance, {self.indefinite} indefinite")

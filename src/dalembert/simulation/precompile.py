@@ -18,7 +18,8 @@ from ..core.jit import C_FUNCTIONS, DISABLED, CFunction
 from ..core.thread_pool import cores
 
 MODULES = (
-    "deformable.step", "contact.joint_space", "contact.step", "dynamics.mechanism", "contact.converge", "impact.system",
+    "deformable.step", "deformable.joint_space_carriers", "deformable.carriers", "deformable.rounds", "contact.joint_space",
+    "contact.step", "dynamics.mechanism", "contact.converge", "impact.system",
     "contact.cone_solver", "dynamics.particle_forces", "dynamics.joint_space.mechanism", "dynamics.joint_space.loops",
     "contact.limits", "contact.joint_space_surfaces", "contact.surface_rows", "collide.curved", "contact.continuous",
     "contact.mechanism_impacts", "contact.joint_space_continuous",

@@ -16,6 +16,7 @@ from ..contact.solvers import SOLVERS as CONTACT_SOLVERS
 from ..core.c_function import DERIVATIVE, PARTICLE_MATRIX
 from ..core.status import OK
 from ..deformable.contact import ParticleDetector
+from ..deformable.rounds import MOST_ROUNDS
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
 from ..integrate.tableaus import METHODS
@@ -40,7 +41,7 @@ DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the r
 FEW = 4  # pairs in a sentence
 TAKEN = 0.5  # π ω h of a bounce on compliant surfaces, about the share of its energy that steps take
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
-SOLVERS = ("contact", "particles", "constraints", "joints")  # the subjects of `of_the_steps`
+SOLVERS = ("contact", "particles", "rounds", "constraints", "joints")  # the subjects of `of_the_steps`
 OF_CONTACT = {"solver", "iterations", "tolerance", "sleep_after"}
 # Options that are passed to many methods at once, to compare these.
 LET_BE = {"dt", "threads", "newton_tolerance", "linear_solver", "linear_tolerance"}
@@ -127,6 +128,14 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "newton_tolerance or linear_tolerance if that is enough"
             )
             yield "particles", message
+        found = particles.particle_report()
+        if _often(found.unsettled, steps):
+            message = (
+                f"bodies moved otherwise than the particles on them assumed in {_share(found.unsettled, steps)}, by "
+                f"{found.mismatch:.3g} m/s at worst, after {MOST_ROUNDS} rounds of both; take a smaller dt, or lighter "
+                "particles"
+            )
+            yield "rounds", message
     every = run.recorder.points_every
     if every > 1:
         message = (

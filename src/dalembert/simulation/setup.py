@@ -89,12 +89,7 @@ def set_up(
     check_step(method.options.get("dt") if isinstance(method, Method) else options.get("dt"), frames)
     stepping = method_of(method or default_method(model), options)
     if stepping.steps_particles(model):
-        if joint:
-            raise ValueError(
-                f"method {stepping.name!r} moves particles beside bodies in coordinates='maximal' only; use that, or an "
-                "integration method, such as 'rk4'"
-            )
-        model = compile_scene(model.scene, hubs=not iterative, apart=True)
+        model = compile_scene(model.scene, hubs=not (joint or iterative), apart=True, coordinates=coordinates)
     if generalized is not None:
         require_supported(model, generalized, stepping.name, hold)
     all_options = option_defaults() | dict(options) | stepping.options

@@ -390,8 +390,13 @@ class JointMechanism(Mechanism):
         """z from the state of the bodies, nearest to its last value, unless y is what `put` wrote last. Returns a status."""
         if np.array_equal(y, self._known):
             return OK
+        bodies = STATE_SIZE * len(self.model.body_names)
+        status, moved = OK, not np.array_equal(y[:bodies], self._known[:bodies])
         self.tables.y[:] = self._known[:] = y
-        status = self.call(INVERSE_KINEMATICS, self.time, self.z, self.dzdt)
+        if moved:
+            status = self.call(INVERSE_KINEMATICS, self.time, self.z, self.dzdt)
+        else:  # as particles and the ledger are by steps of particles
+            self.z[len(self.z) - len(y) + bodies :] = y[bodies:]
         for count, u in self._counts:
             self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
         return status

@@ -23,8 +23,11 @@ from ...contact.surface_rows import SURFACES_ENTRY as SURFACES
 from ...contact.time_stepping import ContactStepper
 from ...core.jit import CFunction
 from ...core.thread_pool import MOST_THREADS
+from ...deformable.carriers import JOINED_ENTRY as JOINED
 from ...deformable.contact import PARTICLE_DETECT_ENTRY as PARTICLE_DETECT
 from ...deformable.contact import ParticleDetector
+from ...deformable.joint_space_carriers import TREES_ENTRY as TREES
+from ...deformable.rounds import ROUNDS_ENTRY as ROUNDS
 from ...deformable.step import PARTICLE_STEP_ENTRY as PARTICLE_STEP
 from ...deformable.stepping import ParticleStepper
 from ...deformable.tables import ParticleSettings, ledger_at
@@ -173,7 +176,11 @@ IMPLICIT_MARGIN = 0.3
 def compiled_for_particles(method: FixedSteps, model: Model) -> list[CFunction]:
     """What steps of particles call, and those of the bodies beside them."""
     own: list[CFunction] = [PARTICLE_STEP, *([PARTICLE_DETECT] if model.scene.touching() else [])]
-    return [*own, *(method.compiled_for_bodies(model) if model.body_names else [])]
+    if model.body_names:
+        own += [ROUNDS] if model.joint_names else []
+        own += [TREES] if model.tree is not None else [JOINED] if model.graph.rows else []
+        own += method.compiled_for_bodies(model)
+    return own
 
 
 def particle_stepper(

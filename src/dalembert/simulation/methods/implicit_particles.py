@@ -57,7 +57,7 @@ class ImplicitParticles(FixedSteps):
     def facts(cls, name: str) -> Facts:
         """See `Method.facts`."""
         scheme = SCHEMES[name]
-        return Facts(scheme.help, scheme.order, "fixed", "yes", "yes")
+        return Facts(scheme.help, scheme.order, "fixed", "yes", "yes", "yes")
 
     def system(self, model: Model) -> System:
         """The tables of a run of the model, with the matrix of its particles."""

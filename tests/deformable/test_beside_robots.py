@@ -1,0 +1,445 @@
+"""Particles beside bodies with joints, in maximal and in joint coordinates: attached to links, in contact with them, pressed
+and held by them. A run in joint coordinates by an integration method, where attachments are joints, is an oracle."""
+
+import numpy as np
+import pytest
+from tests.articulated.problems import quadruped
+
+import dalembert as dal
+from dalembert.scene.mesh_file import block, sheet
+
+G = 9.81
+RUBBER = dal.Material(friction=0.8)
+BOTH = ("maximal", "joint")
+SECOND_ORDER = ("time_stepping", "implicit_midpoint")
+
+
+def places(run):
+    return np.concatenate([run.state.position.ravel(), run.state.particle_position.ravel()])
+
+
+def chain_with_a_net(links=3):
+    """A chain on hinges of different axes, and a net of springs that hangs at its last link by a corner."""
+    scene = dal.Scene("chain and net")
+    above, at = dal.WORLD, np.zeros(3)
+    for i in range(links):
+        rod = scene.add_body(f"rod {i}", dal.Box(0.04, 0.06, 0.4), mass=0.5, position=at + [0, 0, -0.2])
+        scene.hinge(f"joint {i}", above, rod, at, axis=(1, 0, 0) if i == 1 else (0, 1, 0))
+        above, at = rod, at + np.array([0, 0, -0.4])
+    net = scene.add_particles("net", [[0.1 * i, 0.1 * j, -0.4 * links] for i in range(4) for j in range(3)], mass=0.03)
+    pairs = [[3 * i + j, 3 * i + j + 1] for i in range(4) for j in range(2)]
+    pairs += [[3 * i + j, 3 * i + j + 3] for i in range(3) for j in range(3)]
+    scene.springs("springs", "net", pairs, stiffness=60.0)
+    scene.attach("hold", net[0], above)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("method", SECOND_ORDER)
+def test_a_net_on_a_chain_moves_as_by_joints_and_an_integration_method(method, coordinates):
+    exact = places(dal.simulate(chain_with_a_net(), 0.4, method="rk4", dt=5e-4, coordinates="joint"))
+    errors, residuals = [], []
+    for dt in (4e-3, 2e-3, 1e-3):
+        run = dal.simulate(
+            chain_with_a_net(), 0.4, method=method, dt=dt, coordinates=coordinates, linear_tolerance=1e-8
+        )
+        errors.append(np.abs(places(run) - exact).max())
+        residuals.append(run.report.energy_residual_relative)
+        assert run.report.momentum_residual < 1e-10 and run.report.angular_momentum_residual < 1e-9
+    assert errors[0] < 3e-3 and errors[2] < errors[0] / 9.0
+    assert residuals[0] < 2e-4 and residuals[2] < residuals[0] / 12.0
+
+
+@pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler", "bdf2", *SECOND_ORDER])
+def test_both_coordinates_agree_to_the_second_order(method):
+    """Whatever the order of the scheme, the stage meets the same masses: what differs is how bodies drift."""
+    apart = []
+    for dt in (4e-3, 1e-3):
+        runs = [
+            dal.simulate(chain_with_a_net(), 0.4, method=method, dt=dt, coordinates=each, linear_tolerance=1e-8)
+            for each in BOTH
+        ]
+        apart.append(np.abs(places(runs[0]) - places(runs[1])).max())
+    assert apart[0] < 2e-5 and apart[1] < apart[0] / 12.0
+
+
+def plate_on(kind, mass, **fields):
+    """A plate that does not fall, because of a joint, with two particles on it."""
+    scene = dal.Scene("plate")
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    if kind == "weld":
+        scene.weld("joint", dal.WORLD, plate, (0, 0, 0))
+    else:
+        scene.slider("joint", dal.WORLD, plate, at=(0, 0, 0), axis=(1, 0, 0))
+    scene.add_particles(
+        "grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER, **fields
+    )
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler", *SECOND_ORDER])
+@pytest.mark.parametrize("kind", ["weld", "slider"])
+def test_particles_rest_on_a_link_that_joints_hold(kind, method, coordinates):
+    """Light ones and such of a thousand times its mass: the link answers with what its joints leave of its inertia."""
+    for mass in (0.05, 500.0):
+        run = dal.simulate(plate_on(kind, mass), 0.2, method=method, dt=5e-3, coordinates=coordinates)
+        np.testing.assert_allclose(run.state.particle_position[:, 2], 0.07, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(run.state.particle_velocity, 0.0, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(run.state.position[0], 0.0, rtol=0, atol=1e-12)
+        assert run.report.energy_residual < 1e-12 * mass
+        assert run.report.momentum_residual < 1e-11 * mass * G
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_grain_that_sticks_to_a_lever_is_a_mass_more_of_it(coordinates):
+    """α = m g d / (I + m (d² + e²)) at the start with (d, e) the point of contact, whatever the ratio of the masses."""
+    d, e, t = 0.3, 0.05, 0.02
+    for mass in (0.1, 100.0):
+        scene = dal.Scene("lever")
+        lever = scene.add_body("lever", dal.Box(1.0, 0.2, 0.1), mass=1.0, material=dal.Material(5.0))
+        scene.hinge("pin", dal.WORLD, lever, at=(0, 0, 0), axis=(0, 1, 0))
+        scene.add_particles("grain", (d, 0, e + 0.02), mass=mass, radius=0.02, material=dal.Material(5.0))
+        run = dal.simulate(scene, t, method="time_stepping", dt=5e-4, coordinates=coordinates, linear_tolerance=1e-9)
+        alpha = mass * G * d / ((1.0 + 0.01) / 12.0 + mass * (d**2 + e**2))
+        np.testing.assert_allclose(run.state.angular_velocity[0], (0, alpha * t, 0), rtol=1e-3, atol=1e-9)
+
+
+def test_armatures_and_links_without_mass_carry_particles():
+    """A cart with a rotor falls along its rail with (m + p)/(m + p + a) of g."""
+    scene = dal.Scene("rotor")
+    cart = scene.add_body("cart", dal.Box(0.2, 0.2, 0.2), mass=1.0)
+    scene.slider("rail", dal.WORLD, cart, at=(0, 0, 0), axis=(0, 0, 1))
+    scene.armature("rail", 2.0)
+    load = scene.add_particles("load", (0.1, 0, 0), mass=0.5)
+    scene.attach("hold", load[0], cart)
+    run = dal.simulate(scene, 0.1, method="time_stepping", dt=1e-3, coordinates="joint", linear_tolerance=1e-10)
+    speed = -G * 0.1 * 1.5 / 3.5
+    np.testing.assert_allclose(run.state.velocity[0], (0, 0, speed), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(run.state.particle_velocity[0], (0, 0, speed), rtol=1e-9, atol=1e-9)
+    assert run.report.energy_residual_relative < 1e-9
+
+
+def four_bar_with_a_bob():
+    scene = dal.Scene("four-bar")
+    points = np.array([[0, 0, 0], [0, 0, 0.4], [0.7, 0, 0.5], [0.6, 0, 0]])
+    bars = []
+    for i in range(3):
+        a, b = points[i], points[i + 1]
+        bars.append(scene.add_body(f"bar {i}", mass=0.5, inertia=np.diag([0.02] * 3), position=0.5 * (a + b)))
+    for i, (a, b) in enumerate([(dal.WORLD, bars[0]), (bars[0], bars[1]), (bars[1], bars[2]), (bars[2], dal.WORLD)]):
+        scene.hinge(f"pin {i}", a, b, points[i], axis=(0, 1, 0))
+    bob = scene.add_particles("bob", [points[1] + [0.3, 0, 0.2], points[1] + [0.3, 0, 0.5]], mass=0.2)
+    scene.springs("spring", "bob", [[0, 1]], stiffness=50.0)
+    scene.attach("hold", bob[0], bars[1])
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("solver", ["cg", "direct"])
+def test_a_closed_chain_carries_a_bob(coordinates, solver):
+    exact = places(dal.simulate(four_bar_with_a_bob(), 0.3, method="rk4", dt=5e-4, coordinates="joint"))
+    options = {"linear_tolerance": 1e-9} if solver == "cg" else {"linear_solver": "direct"}
+    errors = []
+    for dt in (4e-3, 2e-3):
+        run = dal.simulate(
+            four_bar_with_a_bob(),
+            0.3,
+            method="implicit_midpoint",
+            dt=dt,
+            coordinates=coordinates,
+            newton_tolerance=1e-6,
+            **options,
+        )
+        errors.append(np.abs(places(run) - exact).max())
+        assert run.report.momentum_residual < 1e-10 and run.report.joint_error < 1e-9
+        assert run.report.particles.unsolved == 0
+    assert errors[1] < 2e-3 and errors[1] < errors[0] / 3.0
+
+
+def gripper():
+    """Two fingers on sliders that motors close, on a palm that a motor holds; a soft block between them."""
+    scene = dal.Scene("gripper")
+    palm = scene.add_body("palm", dal.Box(0.3, 0.05, 0.05), mass=1.0, position=(0, 0, 0.2), material=None)
+    scene.slider("lift", dal.WORLD, palm, at=(0, 0, 0.2), axis=(0, 0, 1))
+    scene.motor("lifter", "lift", stiffness=2e3, gain=2e2)
+    for name, side in (("left", -1.0), ("right", 1.0)):
+        at = (0.062 * side, 0, 0.08)
+        finger = scene.add_body(name, dal.Box(0.02, 0.06, 0.2), mass=0.2, position=at, material=RUBBER)
+        scene.slider(f"{name} way", palm, finger, at=at, axis=(side, 0, 0))
+        scene.motor(f"{name} motor", f"{name} way", stiffness=500.0, gain=20.0, position=-0.02)
+    vertices, cells = block((0.1, 0.04, 0.04), (4, 2, 2))
+    scene.soft_body(
+        "block", vertices + [0, 0, 0.04], cells, density=500.0, young=2e4, poisson=0.4, viscosity=20.0, radius=0.002,
+        material=RUBBER,
+    )  # fmt: skip
+    return scene
+
+
+def test_a_gripper_holds_a_soft_block_in_both_coordinates():
+    """The lifter bears what hangs on it: (palm, fingers, block) g / stiffness below its position. How the block is held
+    depends on the way there, on which motors that are constant forces in a stage differ from those that answer in it."""
+    runs = [
+        dal.simulate(gripper(), 1.0, method="linear_implicit_euler", dt=2.5e-3, coordinates=each, linear_tolerance=1e-7)
+        for each in BOTH
+    ]
+    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=1e-4)
+    weight = G * (1.4 + 500.0 * 0.1 * 0.04 * 0.04)
+    for run in runs:
+        assert np.abs(run.state.particle_velocity).max() < 1e-4
+        assert run.state.position[0, 2] == pytest.approx(0.2 - weight / 2e3, abs=1e-6)
+        squeezed = run.state.position[2, 0] - run.state.position[1, 0] - 0.024
+        assert 0.07 < squeezed < 0.098
+        assert run.report.momentum_residual < 1e-5 and run.report.energy_residual_relative < 2e-3
+
+
+def arm_on_a_block():
+    """An arm of two links that its motors press on a soft block."""
+    scene = dal.Scene("press")
+    scene.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
+    upper = scene.add_body("upper", dal.Box(0.4, 0.05, 0.05), mass=1.0, position=(0.2, 0, 0.4), material=None)
+    scene.hinge("shoulder", dal.WORLD, upper, at=(0, 0, 0.4), axis=(0, 1, 0))
+    lower = scene.add_body("lower", dal.Box(0.05, 0.05, 0.24), mass=0.5, position=(0.4, 0, 0.28), material=RUBBER)
+    scene.hinge("elbow", upper, lower, at=(0.4, 0, 0.4), axis=(0, 1, 0))
+    scene.motor("first", "shoulder", stiffness=300.0, gain=30.0, position=0.1)
+    scene.motor("second", "elbow", stiffness=100.0, gain=10.0)
+    vertices, cells = block((0.12, 0.12, 0.12), (3, 3, 3))
+    scene.soft_body(
+        "block", vertices + [0.39, 0, 0.066], cells, density=300.0, young=3e4, poisson=0.4, viscosity=30.0,
+        radius=0.005, material=RUBBER,
+    )  # fmt: skip
+    return scene
+
+
+def test_an_arm_presses_a_soft_block_with_what_its_motors_exert():
+    runs = [
+        dal.simulate(arm_on_a_block(), 1.5, method="linear_implicit_euler", dt=2.5e-3, coordinates=each,
+                     linear_tolerance=1e-7)
+        for each in BOTH
+    ]  # fmt: skip
+    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=2e-4)
+    joint = runs[1]
+    assert np.abs(joint.state.particle_velocity).max() < 1e-4 and np.abs(joint.state.velocity).max() < 1e-4
+    # Balance of both links about the shoulder: the motor there, their weights, and the wrench of the block.
+    push = joint._system.pushes.reshape(2, 6)[1]
+    x, y = joint.state.position, joint.state.position[1]
+    moment = np.cross(y - [0, 0, 0.4], push[:3]) + push[3:]
+    weight = np.cross(x[0] - [0, 0, 0.4], [0, 0, -G]) + np.cross(x[1] - [0, 0, 0.4], [0, 0, -0.5 * G])
+    angle = np.arctan2(-(2 * x[0, 2] - 0.8), 2 * x[0, 0])
+    assert push[2] > 10.0
+    assert 300.0 * (0.1 - angle) + moment[1] + weight[1] == pytest.approx(0.0, abs=0.02)
+    assert joint.report.energy_residual_relative < 2e-3
+
+
+def cloth_on_a_finger(mass=0.3):
+    scene = dal.Scene("finger")
+    rough = dal.Material(0.9)
+    finger = scene.add_body("finger", dal.Box(0.3, 0.2, 0.05), mass=mass, position=(0.15, 0, 0), material=rough)
+    scene.hinge("knuckle", dal.WORLD, finger, at=(0, 0, 0), axis=(0, 1, 0))
+    scene.motor("hold", "knuckle", stiffness=50.0, gain=3.0)
+    vertices, faces = sheet(0.2, 0.3, 4, 6)
+    scene.cloth(
+        "cloth", vertices + [0.15, 0, 0.04], faces, density=0.2, stretch=200.0, shear=50.0, bend=1e-3, damping=0.05,
+        radius=0.005, material=rough,
+    )  # fmt: skip
+    return scene
+
+
+def test_a_cloth_comes_to_rest_on_a_finger():
+    runs = [
+        dal.simulate(cloth_on_a_finger(), 1.5, method="linear_implicit_euler", dt=2.5e-3, coordinates=each,
+                     linear_tolerance=1e-8)
+        for each in BOTH
+    ]  # fmt: skip
+    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=1e-5)
+    for run in runs:
+        mass = run._system.particle_mass.sum()
+        assert np.abs(run.state.particle_velocity).max() < 1e-6
+        push = run._system.pushes.reshape(1, 6)[0]
+        np.testing.assert_allclose(push[:3], (0, 0, -mass * G), rtol=0, atol=1e-5)
+        assert run.report.momentum_residual < 1e-6
+
+
+# What is not part of a stage: stops, the ground, ideal motors -----------------------------------------------------------
+
+
+def at_a_stop(mass, **fields):
+    scene = dal.Scene("stop")
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, **fields)
+    scene.hinge("pin", dal.WORLD, plate, (-0.5, 0, 0), axis=(0, 1, 0))
+    scene.limit("stop", "pin", lower=-0.5, upper=0.0)
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    return scene
+
+
+def on_the_ground(mass):
+    scene = dal.Scene("ground")
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.05), material=RUBBER)
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0), axis=(0, 0, 1))
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    return scene
+
+
+def on_an_ideal_motor(mass):
+    scene = dal.Scene("lift")
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0), axis=(0, 0, 1))
+    scene.motor("brake", "guide", speed=0.0, limit=1e3)
+    scene.add_particles("grains", [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]], mass=mass, radius=0.02, material=RUBBER)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler", "implicit_midpoint"])
+@pytest.mark.parametrize("scene", [at_a_stop, on_the_ground, on_an_ideal_motor])
+def test_particles_rest_on_what_the_step_of_bodies_holds(scene, method, coordinates):
+    """Without rounds they would sink at g h (1 + m/M), 0.054 m/s, and be put back in every step."""
+    run = dal.simulate(scene(0.05), 0.5, method=method, dt=5e-3, coordinates=coordinates)
+    early = dal.simulate(scene(0.05), 0.1, method=method, dt=5e-3, coordinates=coordinates)
+    assert np.abs(run.state.particle_velocity).max() < 1e-6
+    np.testing.assert_allclose(run.state.particle_position[:, 2], 0.07, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(run._system.pushes.reshape(1, 6)[0, :3], (0, 0, -0.1 * G), rtol=0, atol=1e-4)
+    assert run.report.energy_residual == pytest.approx(early.report.energy_residual, abs=1e-7)
+    assert run.report.momentum_residual < 1e-11 and run.report.particles.unsettled == 0
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_plate_with_grains_lands_without_a_gain_of_energy(coordinates):
+    """Inelastic: all is at rest soon after, and what is lost is work of impacts."""
+    scene = dal.Scene("landing")
+    scene.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, position=(0, 0, 0.35))
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0.35), axis=(0, 0, 1))
+    scene.add_particles("grains", [[0.1, 0.1, 0.42], [-0.2, 0.1, 0.42]], mass=0.3, radius=0.02, material=RUBBER)
+    run = dal.simulate(scene, 0.6, method="time_stepping", dt=5e-3, coordinates=coordinates)
+    assert np.abs(run.state.particle_velocity).max() < 1e-6
+    np.testing.assert_allclose(run.state.particle_position[:, 2], 0.12, rtol=0, atol=1e-6)
+    energy = run.trajectory.kinetic.values + run.trajectory.potential.values
+    assert np.diff(energy).max() < 2e-3 * energy[0]
+    assert run.report.work["contact: impacts"] == pytest.approx(-1.6 * G * 0.3, rel=5e-3)
+    assert run.report.particles.unsettled == 0
+
+
+@pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler"])
+def test_a_robot_that_stands_carries_a_soft_bag(method):
+    """Legs on the ground, motors, and a bag on the trunk: both coordinates agree, the feet bear all, the books close."""
+    runs = []
+    for each in BOTH:
+        scene = quadruped()
+        vertices, cells = block((0.3, 0.16, 0.08), (4, 2, 1))
+        top = scene.bodies["trunk"].position[2] + 0.05 + 0.045
+        scene.soft_body(
+            "bag", vertices + [0, 0, top], cells, density=200.0, young=1e4, poisson=0.3, viscosity=30.0, radius=0.004,
+            material=RUBBER,
+        )  # fmt: skip
+        runs.append(
+            dal.simulate(scene, 0.5, method=method, dt=2e-3, coordinates=each, linear_tolerance=1e-7)
+        )  # fmt: skip
+    np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=2e-5)
+    for run in runs:
+        mass = run._system.bodies.mass.sum() + run._system.particle_mass.sum()
+        borne = abs(sum(contact.force[2] for contact in run.contacts))
+        assert borne == pytest.approx(mass * G, rel=2e-3)
+        assert run.report.energy_residual_relative < 2e-4 and run.report.momentum_residual < 1e-5
+        assert run.report.particles.unsettled == 0
+
+
+def test_rounds_that_do_not_settle_are_told_of():
+    """Particles a thousand times as heavy as the plate that they fall on."""
+    scene = dal.Scene("heavy")
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.05), material=RUBBER)
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER)
+    flap = scene.add_body("flap", dal.Box(0.1, 1.0, 0.1), mass=0.1, position=(0.55, 0, 0), material=RUBBER)
+    scene.hinge("fold", plate, flap, (0.5, 0, 0), axis=(0, 1, 0))
+    places = [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]]
+    scene.add_particles("grains", places, mass=500.0, radius=0.02, material=RUBBER, velocity=(0.5, 0, -2.0))
+    with pytest.warns(UserWarning, match="otherwise than the particles on them assumed.*smaller dt"):
+        run = dal.simulate(scene, 0.1, method="time_stepping", dt=5e-3)
+    found = run.report.particles
+    assert found.unsettled > 0 and found.mismatch > 0.0 and "beside bodies" in str(run.report)
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def settings(**more):
+    return {"method": "linear_implicit_euler", "dt": 5e-3, "coordinates": "joint", "frames": 50.0} | more
+
+
+def test_threads_and_calls_of_other_lengths_give_the_same_bits():
+    whole = dal.Simulation(gripper(), **settings()).advance(0.2)
+    shared = dal.Simulation(gripper(), **settings(threads=2)).advance(0.2)
+    parts = dal.Simulation(gripper(), **settings())
+    for _ in range(4):
+        parts.advance(0.05)
+    for other in (shared, parts):
+        np.testing.assert_array_equal(other.state.y, whole.state.y)
+
+
+def landing():
+    """A plate on a slider with a stop, that falls to the ground with grains on it."""
+    scene = dal.Scene("landing")
+    scene.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
+    plate = scene.add_body("plate", dal.Box(1.0, 1.0, 0.1), mass=1.0, material=RUBBER, position=(0, 0, 0.1))
+    scene.slider("guide", dal.WORLD, plate, at=(0, 0, 0.1), axis=(0.1, 0, 1))
+    scene.limit("stop", "guide", lower=-0.02, upper=0.5)
+    scene.add_particles("grains", [[0.1, 0.1, 0.17], [-0.2, 0.1, 0.18]], mass=0.3, radius=0.02, material=RUBBER)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("build, method", [(gripper, "linear_implicit_euler"), (landing, "bdf2")])
+def test_a_run_that_is_resumed_goes_on_with_the_same_bits(build, method, coordinates, tmp_path):
+    """Also where tables grow in rounds, at other times than in a run that was never stopped."""
+    own = settings(method=method, coordinates=coordinates)
+    whole = dal.Simulation(build(), **own).advance(0.2)
+    dal.Simulation(build(), **own).advance(0.1).trajectory.save(tmp_path / "half.nc")
+    again = dal.Simulation(build(), **own).resume(dal.Trajectory.load(tmp_path / "half.nc")).advance(0.1)
+    np.testing.assert_array_equal(again.state.y, whole.state.y)
+
+
+def test_a_grain_wakes_a_robot_that_sleeps():
+    def scene(falls):
+        made = dal.Scene("sleeper")
+        made.add_obstacle("ground", dal.HalfSpace(), material=RUBBER)
+        base = made.add_body("base", dal.Box(0.4, 0.4, 0.1), mass=2.0, position=(0, 0, 0.05), material=RUBBER)
+        flap = made.add_body("flap", dal.Box(0.4, 0.2, 0.02), mass=0.2, position=(0, 0, 0.15), material=RUBBER)
+        made.slider("guide", base, flap, at=(0, 0, 0.15), axis=(0, 0, 1))
+        made.limit("stop", "guide", lower=-0.04, upper=0.5)
+        made.add_particles("grain", (0, 0, falls), mass=0.1, radius=0.02, material=RUBBER)
+        return made
+
+    run = dal.Simulation(scene(2.0), **settings(method="time_stepping", sleep_after=0.1)).advance(0.5)
+    assert run.asleep == ["base", "flap"]
+    run.advance(0.15)
+    assert run.asleep == []
+    assert np.abs(run.state.velocity).max() > 0.0
+
+
+# Input ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("connect", ["rod", "spring"])
+def test_what_holds_a_particle_to_a_link_otherwise_is_refused_by_name(connect):
+    scene = chain_with_a_net()
+    if connect == "rod":
+        scene.rod("link", "rod 0", scene.particles["net"][5], (0, 0, 0))
+    else:
+        scene.spring("link", "rod 0", scene.particles["net"][5], (0, 0, 0), stiffness=1.0)
+    with pytest.raises(ValueError, match=r"'link' holds net\[5\].*attach"):
+        dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
+
+
+def test_what_moves_by_command_beside_particles_is_refused_by_name():
+    scene = chain_with_a_net()
+    scene.add_body("plate", dal.Box(1, 1, 0.1), motion=lambda t: (0.0, 0.0, -3.0), material=RUBBER)
+    with pytest.raises(ValueError, match=r"'plate' moves by command.*rk4"):
+        dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
+
+
+def test_a_state_that_is_not_finite_is_told_of():
+    run = dal.Simulation(chain_with_a_net(), method="implicit_euler", dt=0.01, coordinates="joint")
+    run.state.particle_momentum[3] = np.nan
+    with pytest.raises((ValueError, dal.SimulationError)):
+        run.advance(0.1)
