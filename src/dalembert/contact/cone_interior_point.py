@@ -115,6 +115,7 @@ def start_row(row, unit):
     if is_equation(row) or is_fixed(row):
         row.force = 0.0 if is_equation(row) else min(row.most, max(row.least, 0.0))
         return
+    row.lower_step, row.upper_step = 0.0, 0.0
     inside = unit / math.sqrt(row.response)
     inside = min(inside, 0.5 * (row.most - row.least))
     row.force = row.least + inside if row.least > -math.inf else row.most - inside
@@ -195,45 +196,65 @@ def interior_step(problem, mean):
     if not factorize(problem):
         return 0.0, mean
     direction(problem, 0)
-    steps_of_forces(problem, 0.0, False)
-    predicted = min(1.0, TO_BOUNDARY * longest_step(problem))
-    ratio = min(1.0, max(0.0, complementarity(problem, predicted) / mean))
+    longest, linear, square = find_steps(problem, 0.0, False)
+    predicted = min(1.0, TO_BOUNDARY * longest)
+    ratio = min(1.0, max(0.0, 1.0 + predicted * (linear + predicted * square) / mean))
     target = max(ratio * ratio, LEAST_CENTRING) * mean  # not the usual cube: the problem is not convex
     correct(problem, target, predicted > SECOND_ORDER)
     direction(problem, 1)
-    steps_of_forces(problem, target, predicted > SECOND_ORDER)
-    length = min(1.0, TO_BOUNDARY * longest_step(problem))
-    move(problem, length)
-    return length, complementarity(problem, 0.0)
+    longest, linear, square = find_steps(problem, target, predicted > SECOND_ORDER)
+    length = min(1.0, TO_BOUNDARY * longest)
+    return length, move(problem, length)
 
 
 @njit
-def steps_of_forces(problem, target, second_order):
-    """δλ and δz of contacts; δa and δb of rows, for a corrector `second_order` with the predictor's steps."""
-    step = problem.step[0]
+def find_steps(problem, target, second_order):
+    """δλ and δz of contacts; δa and δb of rows, for a corrector `second_order` with the predictor's steps. Returns the longest
+    step α that stays in the cones, at most UNBOUNDED, and the changes of the mean of λ·z with α and with α²."""
+    step, longest, linear, square, count = problem.step[0], UNBOUNDED, 0.0, 0.0, 0
     for i in range(step.contacts):
-        cone = problem.cones[i]
-        if cone.compliance == 0.0:
-            continue
-        mu, du = cone.friction, load3(cone.du)
-        along = mu * (cone.sliding[0] * du[1] + cone.sliding[1] * du[2])
-        change = (du[0] + along, mu * du[1], mu * du[2])
-        spectrum = (cone.d[0], cone.d[1], cone.d[2], cone.d[3], cone.d[4])
-        force = sub(load3(cone.g), apply_spectrum(spectrum, change))
-        defect = sub(to_lorentz(mu, load3(cone.u_hat)), load3(cone.slack))
-        store3(cone.force_step, force)
-        slack = add(add(defect, change), scale(step.regularization * cone.compliance, force))
-        store3(cone.slack_step, slack)
+        if problem.cones[i].compliance > 0.0:
+            reach, more, bent = find_cone_step(problem.cones[i], step.regularization)
+            longest, linear, square, count = min(longest, reach), linear + more, square + bent, count + 1
     for i in range(step.rows):
         row = problem.rows[i]
         row.step = row.f - row.stiffness * row.rate_step
         if is_equation(row) or is_fixed(row):
             continue
         below, above = row.force - row.least, row.most - row.force
-        of_lower = target - (row.prior if second_order else 0.0)
-        of_upper = target - (row.saved if second_order else 0.0)
-        row.lower_step = (of_lower - row.lower * row.step) / below - row.lower if below < math.inf else 0.0
-        row.upper_step = (of_upper + row.upper * row.step) / above - row.upper if above < math.inf else 0.0
+        if row.least > -math.inf:
+            of_lower = target - (row.prior if second_order else 0.0)
+            row.lower_step = (of_lower - row.lower * row.step) / below - row.lower
+            longest = min(longest, to_zero(below, row.step), to_zero(row.lower, row.lower_step))
+            linear += below * row.lower_step + row.step * row.lower
+            square += row.step * row.lower_step
+            count += 1
+        if row.most < math.inf:
+            of_upper = target - (row.saved if second_order else 0.0)
+            row.upper_step = (of_upper + row.upper * row.step) / above - row.upper
+            longest = min(longest, to_zero(above, -row.step), to_zero(row.upper, row.upper_step))
+            linear += above * row.upper_step - row.step * row.upper
+            square -= row.step * row.upper_step
+            count += 1
+    return longest, linear / max(count, 1), square / max(count, 1)
+
+
+@njit
+def find_cone_step(cone, regularization):
+    """δλ and δz of a contact. Returns how far λ and z can go along them, and the change of λ·z with the length and with its
+    square."""
+    mu, du = cone.friction, load3(cone.du)
+    along = mu * (cone.sliding[0] * du[1] + cone.sliding[1] * du[2])
+    change = (du[0] + along, mu * du[1], mu * du[2])
+    spectrum = (cone.d[0], cone.d[1], cone.d[2], cone.d[3], cone.d[4])
+    force, slack = load3(cone.force), load3(cone.slack)
+    force_step = sub(load3(cone.g), apply_spectrum(spectrum, change))
+    defect = sub(to_lorentz(mu, load3(cone.u_hat)), slack)
+    slack_step = add(add(defect, change), scale(regularization * cone.compliance, force_step))
+    store3(cone.force_step, force_step)
+    store3(cone.slack_step, slack_step)
+    reach = min(step_to_boundary(force, force_step), step_to_boundary(slack, slack_step))
+    return reach, dot(force, slack_step) + dot(force_step, slack), dot(force_step, slack_step)
 
 
 @njit
@@ -260,78 +281,46 @@ def correct(problem, target, second_order):
 
 
 @njit
-def longest_step(problem):
-    """How far forces and slacks can go along their steps, at most UNBOUNDED."""
-    longest = UNBOUNDED
-    for i in range(problem.step[0].contacts):
-        cone = problem.cones[i]
-        if cone.compliance > 0.0:
-            longest = min(longest, step_to_boundary(load3(cone.force), load3(cone.force_step)))
-            longest = min(longest, step_to_boundary(load3(cone.slack), load3(cone.slack_step)))
-    for i in range(problem.step[0].rows):
-        row = problem.rows[i]
-        if not (is_equation(row) or is_fixed(row)):
-            longest = min(longest, to_zero(row.force - row.least, row.step), to_zero(row.most - row.force, -row.step))
-            longest = min(longest, to_zero(row.lower, row.lower_step), to_zero(row.upper, row.upper_step))
-    return longest
-
-
-@njit
 def to_zero(x, d):
     """The step at which x + α d is zero."""
     return -x / d if d < 0.0 and x < math.inf else UNBOUNDED
 
 
 @njit
-def complementarity(problem, length):
-    """The mean of λ·z over contacts and bounds after a step of that length."""
-    total, count = 0.0, 0
-    for i in range(problem.step[0].contacts):
-        cone = problem.cones[i]
-        if cone.compliance > 0.0:
-            force = add(load3(cone.force), scale(length, load3(cone.force_step)))
-            total += dot(force, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
-            count += 1
-    for i in range(problem.step[0].rows):
-        row = problem.rows[i]
-        if is_equation(row) or is_fixed(row):
-            continue
-        force = row.force + length * row.step
-        if row.least > -math.inf:
-            total += (force - row.least) * (row.lower + length * row.lower_step)
-            count += 1
-        if row.most < math.inf:
-            total += (row.most - force) * (row.upper + length * row.upper_step)
-            count += 1
-    return total / max(count, 1)
-
-
-@njit
 def move(problem, length):
-    """Add `length` times the step to speeds, forces and slacks; and to slacks what the linear prediction of û_n misses."""
-    step = problem.step[0]
+    """Add `length` times the step to speeds, forces and slacks; and to slacks what the linear prediction of û_n misses. Returns
+    the mean of λ·z over contacts and bounds."""
+    step, total, count = problem.step[0], 0.0, 0
     add_scaled_direction(problem, length)
     for i in range(step.contacts):
         cone = problem.cones[i]
         if cone.compliance == 0.0:
             continue
         mu, du = cone.friction, load3(cone.du)
-        store3(cone.force, add(load3(cone.force), scale(length, load3(cone.force_step))))
-        store3(cone.slack, add(load3(cone.slack), scale(length, load3(cone.slack_step))))
+        force = add(load3(cone.force), scale(length, load3(cone.force_step)))
+        slack = add(load3(cone.slack), scale(length, load3(cone.slack_step)))
         u = add(load3(cone.u), scale(length, du))
         predicted = cone.slip + length * (cone.sliding[0] * du[1] + cone.sliding[1] * du[2])
-        cone.slack[0] += mu * max(0.0, tangent_norm(u) - predicted)
-        store3(cone.p, to_lorentz(mu, load3(cone.force)))
-        store3(cone.force_step, (0.0, 0.0, 0.0))
-        store3(cone.slack_step, (0.0, 0.0, 0.0))
+        slack = (slack[0] + mu * max(0.0, tangent_norm(u) - predicted), slack[1], slack[2])
+        store3(cone.force, force)
+        store3(cone.slack, slack)
+        store3(cone.p, to_lorentz(mu, force))
+        total += dot(force, slack)
+        count += 1
     for i in range(step.rows):
         row = problem.rows[i]
         row.force += length * row.step
-        row.step = 0.0
-        if not (is_equation(row) or is_fixed(row)):
+        if is_equation(row) or is_fixed(row):
+            continue
+        if row.least > -math.inf:
             row.lower += length * row.lower_step
+            total += (row.force - row.least) * row.lower
+            count += 1
+        if row.most < math.inf:
             row.upper += length * row.upper_step
-            row.lower_step = row.upper_step = 0.0
+            total += (row.most - row.force) * row.upper
+            count += 1
+    return total / max(count, 1)
 
 
 @njit
@@ -351,11 +340,13 @@ def run_interior(problem, factor, handover):
         residual = evaluate(problem)
         if length == 0.0 or not residual < HUGE:
             break
-        if residual < step.residual:
-            store_best(problem, residual)
-            evaluate(problem)
         waited += 1
         if residual < HALF * lowest:
             lowest, waited = residual, 0
         if residual <= handover or waited >= PATIENCE:
             break
+        if waited > 0 and residual < step.residual:  # where it goes on fast, only the last one is worth the time
+            store_best(problem, residual)
+            evaluate(problem)
+    if residual < step.residual:
+        store_best(problem, residual)

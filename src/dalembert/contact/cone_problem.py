@@ -58,7 +58,7 @@ CONE = np.dtype(
      ("p", "f8", 3), ("u", "f8", 3),
      ("du", "f8", 3), ("u_hat", "f8", 3), ("sliding", "f8", 2), ("prior", "f8", 3), ("saved", "f8", 3),
      ("force", "f8", 3), ("slack", "f8", 3), ("force_step", "f8", 3), ("slack_step", "f8", 3), ("slip", "f8"),
-     ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3), ("q", "f8", 3), ("g", "f8", 3)],
+     ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3), ("g", "f8", 3)],
     align=True,
 )  # fmt: skip
 # A scalar row: likewise; target, C, least and most, and the impulse λ. response: g M⁻¹ gᵀ. Of Newton's step: k, f; at
@@ -98,7 +98,7 @@ class ConeProblem(NamedTuple):
     ends: Any = column("2 * edges", np.int64, doc="blocks at the ends of each edge of the matrix")
     inverses: Any = column("masses", doc="M⁻¹, block by block")
     scratch: Any = column(
-        "SCRATCH * largest * largest + 2 * RUN * SIDE + 8", doc="dense blocks, or K J of a run of contacts"
+        "SCRATCH * largest * largest + 4 * RUN * SIDE + 8", doc="dense blocks, or J and K J of a run of contacts"
     )
     matrix: Any = part(Supernodal)
 
@@ -349,28 +349,35 @@ def end_of_run(problem, first):
 @njit
 def add_run(problem, first, end):
     """Add Σ Jᵀ K J of contacts between the same bodies to the matrix."""
-    s, cone = problem.matrix, problem.cones[first]
+    s, cone, x = problem.matrix, problem.cones[first], problem.scratch
     a, b = cone.blocks[0], cone.blocks[1]
+    at, depth = 0, 0
     for i in range(first, end):
-        own, at = problem.cones[i], 2 * SIDE * (i - first)
-        if own.compliance == 0.0:  # nothing moves
-            for k in range(9):
-                own.stiffness[k] = 0.0
-        multiply_body(own.stiffness, problem.jacobian, own.at[0], problem.scratch, at)
-        if b >= 0:
-            multiply_body(own.stiffness, problem.jacobian, own.at[1], problem.scratch, at + SIDE)
-    add_products(problem, s.diagonal[a], first, end, 0, 0)
+        own = problem.cones[i]
+        if own.compliance > 0.0:  # something moves
+            multiply_body(own.stiffness, problem.jacobian, own.at[0], x, at, at + RUN * SIDE)
+            if b >= 0:
+                multiply_body(own.stiffness, problem.jacobian, own.at[1], x, at + 2 * RUN * SIDE, at + 3 * RUN * SIDE)
+            at += SIDE
+            depth += 3
+    add_product(problem, s.diagonal[a], 0, 0, depth)
     if b >= 0:
-        add_products(problem, s.diagonal[b], first, end, 1, 1)
-        add_products(problem, s.slots[2 * cone.edge], first, end, 0, 1)
-        add_products(problem, s.slots[2 * cone.edge + 1], first, end, 1, 0)
+        add_product(problem, s.diagonal[b], 1, 1, depth)
+        add_product(problem, s.slots[2 * cone.edge], 0, 1, depth)
+        add_product(problem, s.slots[2 * cone.edge + 1], 1, 0, depth)
 
 
 @njit
-def multiply_body(k, jacobian, at, out, to):
-    """out[to:] = K J of a body, in rows of PADDED; what is after the six of a row has no meaning."""
+def multiply_body(k, jacobian, at, out, copied, to):
+    """out[copied:] = J and out[to:] = K J of a body, in rows of PADDED; what is after the six of a row has no meaning."""
     n0, t0, s0 = load4(jacobian, at), load4(jacobian, at + BODY), load4(jacobian, at + 2 * BODY)
     n1, t1, s1 = load4(jacobian, at + 4), load4(jacobian, at + BODY + 4), load4(jacobian, at + 2 * BODY + 4)
+    store4(out, copied, n0)
+    store4(out, copied + 4, n1)
+    store4(out, copied + PADDED, t0)
+    store4(out, copied + PADDED + 4, t1)
+    store4(out, copied + 2 * PADDED, s0)
+    store4(out, copied + 2 * PADDED + 4, s1)
     for r in range(3):
         n, t, s = spread(k[3 * r]), spread(k[3 * r + 1]), spread(k[3 * r + 2])
         store4(out, to + PADDED * r, plus4(times4(n, n0), plus4(times4(t, t0), times4(s, s0))))
@@ -378,40 +385,52 @@ def multiply_body(k, jacobian, at, out, to):
 
 
 @njit
-def add_products(problem, slot, first, end, left, right):
-    """Add Σ Jᵀ (K J), J of the block `left` and K J of the block `right` of each contact, at a slot of the matrix."""
+def add_product(problem, slot, left, right, depth):
+    """Add Jᵀ (K J) at a slot of the matrix, with `depth` rows of J of the block `left`, and of K J of the block `right`."""
+    j, kj = 2 * RUN * SIDE * left, RUN * SIDE * (2 * right + 1)
     if slot.at < 0:
         return
-    j, kj, cones, values = problem.jacobian, problem.scratch, problem.cones, problem.matrix.values
     if slot.column == 1:
-        for i in range(first, end):
-            add_outer(
-                j, cones[i].at[left], BODY, kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, values, slot.at, slot.row
-            )
-        return
-    for i in range(first, end):  # the transposed sum, as the slot is one of columns
-        add_outer(
-            kj, 2 * SIDE * (i - first) + SIDE * right, PADDED, j, cones[i].at[left], BODY, values, slot.at, slot.column
-        )
+        add_6x6(problem.scratch, j, kj, depth, problem.matrix.values, slot.at, slot.row)
+    else:  # the transposed product, as the slot is one of columns
+        add_6x6(problem.scratch, kj, j, depth, problem.matrix.values, slot.at, slot.column)
 
 
 @njit
-def add_outer(left, at, stride, right, begin, pitch, out, to, row):
-    """out[r, c] += Σₖ left[k, r] right[k, c] of three rows k and six columns each."""
-    a0, b0 = load4(right, begin), load4(right, begin + 4)
-    a1, b1 = load4(right, begin + pitch), load4(right, begin + pitch + 4)
-    a2, b2 = load4(right, begin + 2 * pitch), load4(right, begin + 2 * pitch + 4)
-    for r in range(BODY):
-        x, y, z = (
-            spread(load(left, at + r)),
-            spread(load(left, at + stride + r)),
-            spread(load(left, at + 2 * stride + r)),
-        )
-        store4(out, to, plus4(load4(out, to), plus4(times4(x, a0), plus4(times4(y, a1), times4(z, a2)))))
-        last = plus4(times4(x, b0), plus4(times4(y, b1), times4(z, b2)))
-        store(out, to + 4, load(out, to + 4) + part4(last, 0))
-        store(out, to + 5, load(out, to + 5) + part4(last, 1))
-        to += row
+def add_6x6(x, left, right, depth, out, to, row):
+    """out[r, c] += Σₖ x[left][k, r] x[right][k, c], with the sums in registers."""
+    a0 = a1 = a2 = a3 = a4 = a5 = spread(0.0)
+    b0 = b1 = b2 = b3 = b4 = b5 = spread(0.0)
+    for _ in range(depth):
+        a, b = load4(x, right), load4(x, right + 4)
+        m = spread(load(x, left))
+        a0, b0 = plus4(a0, times4(m, a)), plus4(b0, times4(m, b))
+        m = spread(load(x, left + 1))
+        a1, b1 = plus4(a1, times4(m, a)), plus4(b1, times4(m, b))
+        m = spread(load(x, left + 2))
+        a2, b2 = plus4(a2, times4(m, a)), plus4(b2, times4(m, b))
+        m = spread(load(x, left + 3))
+        a3, b3 = plus4(a3, times4(m, a)), plus4(b3, times4(m, b))
+        m = spread(load(x, left + 4))
+        a4, b4 = plus4(a4, times4(m, a)), plus4(b4, times4(m, b))
+        m = spread(load(x, left + 5))
+        a5, b5 = plus4(a5, times4(m, a)), plus4(b5, times4(m, b))
+        left += PADDED
+        right += PADDED
+    add_six(out, to, a0, b0)
+    add_six(out, to + row, a1, b1)
+    add_six(out, to + 2 * row, a2, b2)
+    add_six(out, to + 3 * row, a3, b3)
+    add_six(out, to + 4 * row, a4, b4)
+    add_six(out, to + 5 * row, a5, b5)
+
+
+@njit
+def add_six(out, to, a, b):
+    """out[to : to + 6] += four numbers and the first two of four."""
+    store4(out, to, plus4(load4(out, to), a))
+    store(out, to + 4, load(out, to + 4) + part4(b, 0))
+    store(out, to + 5, load(out, to + 5) + part4(b, 1))
 
 
 @njit
