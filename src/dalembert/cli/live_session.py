@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..scene.scene import Scene
 from ..simulation.errors import SimulationError
 from ..simulation.registry import override
 from ..simulation.report import stage_times
+from ..simulation.settings import Settings, with_settings
 from ..simulation.summary import scene_description
 from ..simulation.trajectory import Trajectory
 from ..view.live import LiveViewer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..simulation.session import Session
 
 
+@with_settings()
 def show(
     what: Scene | Trajectory | Any | str | Path | None = None,
     *,
@@ -34,7 +36,7 @@ def show(
     port: int | None = None,
     open_page: bool = True,
     wait: bool = True,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> LiveSession | LiveViewer | None:
     """Show a scene in the browser, where users can steer its run; or replay a recorded run.
 
@@ -46,7 +48,7 @@ def show(
 
     Raises ValueError for an object that is neither scene nor run, and OSError for a port in use or an unreadable file.
     """
-    opened = open_session(what, host, port, open_page, settings)
+    opened = open_session(what, host, port, open_page, dict(settings))
     if not wait:
         return opened
     opened.serve_forever()

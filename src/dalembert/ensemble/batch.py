@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,7 @@ from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
 from ..simulation.methods.explicit import smooth_weights
 from ..simulation.recording import ledger, work_done
 from ..simulation.registry import positive
+from ..simulation.settings import BatchSettings, with_settings
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import VARIABLES
 from . import batch_kernel as tables
@@ -732,6 +733,7 @@ NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # numbers of a frame beside the state: ener
 MOST_MEMORY = 0.9  # of the memory of the machine: a larger record is refused
 
 
+@with_settings(Simulation)
 def run_batch(
     scenes: Scene | Model | Iterable[Scene | Model],
     duration: float,
@@ -739,7 +741,7 @@ def run_batch(
     vary: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
-    **settings: Any,
+    **settings: Unpack[BatchSettings],
 ) -> Batch:
     """Run many members of one scene for `duration` seconds, on all cores, and return the `Batch`.
 
@@ -785,7 +787,7 @@ def run_batch(
         found = varied_by_name(template, vary)
     else:
         found = differences(template, itertools.chain([first], members))
-    return run_together(template, settings, found, end, count, progress)
+    return run_together(template, dict(settings), found, end, count, progress)
 
 
 def run_together(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import positive, rotation_matrix
 from .mass import mass_properties, validate_inertia
+
+if TYPE_CHECKING:
+    from .joint import Frame
 
 
 class World:
@@ -21,7 +24,8 @@ class World:
         return "WORLD"
 
 
-WORLD = World()
+THE_WORLD = World()
+WORLD: Frame = THE_WORLD  # declared as a frame, so that `above = WORLD` takes a body later
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..scene.checks import finite, real_array, rotation_matrix
 from ..scene.scene import Scene
 from ..symbolic import GeneralizedCoordinates
 from .registry import override, positive
+from .settings import Settings, with_settings
 from .simulation import Simulation
 from .state import SYMMETRIC
 from .summary import scene_description
@@ -218,8 +219,10 @@ class Session:
     Raises ValueError, as `Simulation` does.
     """
 
-    def __init__(self, scene: Scene, **settings: Any) -> None:
-        self.scene, self.settings = scene, dict(settings)
+    @with_settings(Simulation)
+    def __init__(self, scene: Scene, **settings: Unpack[Settings]) -> None:
+        self.scene = scene
+        self.settings: dict[str, Any] = dict(settings)
         self.settings.pop("duration", None)
         self.hand = Hand()
         self.gravity = scene.gravity.copy()
@@ -289,7 +292,8 @@ class Session:
         self.run.advance_frame()
         self._store_extras()
 
-    def restart(self, **settings: Any) -> None:
+    @with_settings(Simulation)
+    def restart(self, **settings: Unpack[Settings]) -> None:
         """Restart with the current gravity and inputs of motors, and with other settings of `Simulation` if passed.
 
         Raises ValueError for bad settings; the current run then stays.

@@ -39,7 +39,8 @@ from .registry import Method, positive, require_kinds
 from .results import Results
 from .run import Advancing
 from .run_warnings import SOLVERS, at_the_start, sizes
-from .setup import MethodOptions, require_known, set_up, with_method_options
+from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings, with_settings
+from .setup import require_known, set_up, with_method_options
 from .state import State
 
 
@@ -87,14 +88,14 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self,
         scene: Scene | Model,
         *,
-        method: str | Method | None = None,
-        hold: str = "projection",
+        method: MethodName | Method | None = None,
+        hold: Hold = "projection",
         stiffness: float = 0.0,
         damping: float = 0.0,
         frames: float = 60.0,
         stop_unsolved: bool = False,
-        coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
-        constraint_solver: str | IterativeSolver = "ldl",
+        coordinates: Coordinates | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
+        constraint_solver: ConstraintSolverName | IterativeSolver = "ldl",
         assemble: bool = False,
         contact_points: bool = True,
         controller: Callable[[Simulation], Any] | None = None,
@@ -266,7 +267,8 @@ def setting_names() -> list[str]:
     return [name for name in inspect.signature(Simulation).parameters if name != "scene"]
 
 
-def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:
+@with_settings(Simulation)
+def simulate(scene: Scene | Model, duration: float, **settings: Unpack[Settings]) -> Simulation:
     """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.
 
     Raises ValueError, SimulationError and KeyboardInterrupt, as `Simulation.advance` does; the attribute `simulation` of the
