@@ -201,6 +201,12 @@ Load = Callable[[str], tuple[Any, dict[str, Any]]]
 class LiveSession:
     """Sessions of scenes that `load` makes from their names, shown in `viewer`, which shows `session` first."""
 
+    viewer: LiveViewer
+    session: Session
+    name: str
+    trouble: str
+    panel: SessionPanel
+
     def __init__(self, viewer: LiveViewer, session: Session, name: str, names: list[str], load: Load) -> None:
         self.viewer, self.session, self.name, self._load = viewer, session, name, load
         self.trouble = ""  # why the run cannot go on

@@ -34,12 +34,12 @@ class Force:
     have defaults for a force that is not drawn, not exported, and never too stiff for an explicit step.
     """
 
-    kind = ""
+    kind: str = ""
     parameters_to_vary: tuple[str, ...] = ()  # fields of its row that a batch may vary
-    drawn = False  # whether it is drawn as a spring between its ends
-    bounded = False  # whether only time steps can run it
+    drawn: bool = False  # whether it is drawn as a spring between its ends
+    bounded: bool = False  # whether only time steps can run it
 
-    name = ""
+    name: str = ""
     a: Any = None  # its ends, frames of the scene
     b: Any = None
     at_a: Any = NOWHERE  # (3,) m
@@ -47,17 +47,17 @@ class Force:
     joint: Any = None  # the joint on whose coordinate it acts
     coordinate: Any = "angle"
     bodies: Any = None  # those it acts on; None: see `acts_on`
-    stiffness = 0.0
-    damping = 0.0
-    rest = 0.0
-    position = 0.0
-    target = 0.0
-    limit = np.inf
-    stops = (-np.inf, np.inf)
-    restitution = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+    position: float = 0.0
+    target: float = 0.0
+    limit: float = np.inf
+    stops: tuple[float, float] = (-np.inf, np.inf)
+    restitution: float = 0.0
     vector: Any = NOWHERE
     torque: Any = NOWHERE
-    in_body = False
+    in_body: bool = False
     function: Callable[..., Any] | None = None
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.c_function import MEASURE
 from ..model.compile import Model
@@ -224,8 +225,8 @@ class Session:
         self.scene = scene
         self.settings: dict[str, Any] = dict(settings)
         self.settings.pop("duration", None)
-        self.hand = Hand()
-        self.gravity = scene.gravity.copy()
+        self.hand: Hand = Hand()
+        self.gravity: NDArray[np.float64] = scene.gravity.copy()
         self.inputs: dict[str, dict[str, float]] = {}  # motor → inputs that were set
         self.contacts: list[np.ndarray] = []  # of each frame: (k, 10), see `touching`
         self.gravities: list[np.ndarray] = []  # of each frame: (3,) m/s²
@@ -244,7 +245,7 @@ class Session:
             first = next(iter(own.bodies.values()))
             for name, function in ((GRAB, self.hand.load), (CHANGES, None)):
                 own.load(_new_name(own, name), first, function=function)
-        self.run = Simulation(own, **self.settings)
+        self.run: Simulation = Simulation(own, **self.settings)
         if own is not self.scene:
             self._idle_rows()
         self.hand.forget()

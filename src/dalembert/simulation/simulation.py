@@ -84,6 +84,15 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
     Raises ValueError for bad arguments and scenes that cannot be run, SimulationError for a run that fails at its start.
     """
 
+    model: Model
+    method: str
+    frames: float
+    settings: dict[str, Any]
+    arguments: dict[str, Any]
+    recorder: Recorder
+    kernel_time: float
+    wall_time: float
+
     def __init__(
         self,
         scene: Scene | Model,
