@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .. import gallery
+from ..core.keywords import with_keywords
 from ..gallery._loading import load
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..simulation.errors import SimulationError
 from ..simulation.registry import override
 from ..simulation.report import stage_times
-from ..simulation.settings import Settings, with_settings
+from ..simulation.settings import Settings
 from ..simulation.summary import scene_description
 from ..simulation.trajectory import Trajectory
 from ..view.live import LiveViewer
 
 if TYPE_CHECKING:
     from ..simulation.session import Session
+    from ..simulation.simulation import Simulation
 
 
-@with_settings()
+@with_keywords(Settings)
 def show(
-    what: Scene | Trajectory | Any | str | Path | None = None,
+    what: Scene | Trajectory | Simulation | str | Path | None = None,
     *,
     host: str = "127.0.0.1",
     port: int | None = None,

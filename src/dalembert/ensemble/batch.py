@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core.c_function import C_TYPE
 from ..core.jit import DISABLED
+from ..core.keywords import with_keywords
 from ..core.status import MESSAGES, OK
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
@@ -32,7 +33,7 @@ from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
 from ..simulation.methods.explicit import smooth_weights
 from ..simulation.recording import ledger, work_done
 from ..simulation.registry import positive
-from ..simulation.settings import BatchSettings, with_settings
+from ..simulation.settings import BatchSettings
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import VARIABLES
 from . import batch_kernel as tables
@@ -759,7 +760,7 @@ NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # numbers of a frame beside the state: ener
 MOST_MEMORY = 0.9  # of the memory of the machine: a larger record is refused
 
 
-@with_settings(Simulation)
+@with_keywords(BatchSettings, Simulation)
 def run_batch(
     scenes: Scene | Model | Iterable[Scene | Model],
     duration: float,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
+from ..core.keywords import with_keywords
 from ..gallery._loading import Source, find, from_function
 from ..simulation.provenance import versions
-from ..simulation.settings import Settings, with_settings
+from ..simulation.settings import Settings
 from ..simulation.simulation import Simulation, setting_names
 from ..simulation.trajectory import VARIABLES
 from .executors import not_kept, run_as_fits, run_in_batches, run_in_processes, run_on_cluster
@@ -43,7 +44,7 @@ class SweepError(RuntimeError):
         self.dataset: Any = None
 
 
-@with_settings(Simulation)
+@with_keywords(Settings, Simulation)
 def sweep(
     build: Callable[..., Any] | str | os.PathLike[str],
     over: Any,

@@ -334,10 +334,11 @@ class Reader:
         if found is None or found.material is None:
             return  # what is only seen
         at = found.geometry
+        colored: dict[str, Any] = {"color": found.color} if found.color else {}
         # An exported scene has the name at the frame, and "shape" below it.
         obstacle = self.scene.add_obstacle(
             self.name(prim.GetParent() if prim.GetName() == "shape" else prim), at.shape, position=at.position,
-            orientation=at.orientation, material=found.material, **({"color": found.color} if found.color else {}),
+            orientation=at.orientation, material=found.material, **colored,
         )  # fmt: skip
         self.shapes[prim.GetPath()] = obstacle.name
 

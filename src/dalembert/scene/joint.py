@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -40,6 +40,7 @@ class Link:
 
 
 Frame = Body | Link | World | Particle
+Coordinate: TypeAlias = Literal["angle", "displacement"]
 
 
 @dataclass(frozen=True)
@@ -334,8 +335,8 @@ class JointMethods:
         return self.add_joint(name, Gear(first, second, ratio))
 
     def add_motion(
-        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | str | None = None, *,
-        speed: float | None = None, coordinate: str | None = None,
+        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | Literal["set"] | None = None, *,
+        speed: float | None = None, coordinate: Coordinate | None = None,
     ) -> Joint:  # fmt: skip
         """Prescribe the coordinate of a hinge, slider or cylindrical joint: s = s(t), 1 constraint. It is 0 at the initial
         pose, so that a motion starts at 0, and velocities at the start must fit it; else pass assemble=True to the run.

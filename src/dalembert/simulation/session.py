@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.c_function import MEASURE
+from ..core.keywords import with_keywords
 from ..model.compile import Model
 from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
 from ..scene.checks import finite, real_array, rotation_matrix
 from ..scene.scene import Scene
 from ..symbolic import GeneralizedCoordinates
 from .registry import override, positive
-from .settings import Settings, with_settings
+from .settings import Settings
 from .simulation import Simulation
 from .state import SYMMETRIC
 from .summary import scene_description
@@ -220,7 +221,7 @@ class Session:
     Raises ValueError, as `Simulation` does.
     """
 
-    @with_settings(Simulation)
+    @with_keywords(Settings, Simulation)
     def __init__(self, scene: Scene, **settings: Unpack[Settings]) -> None:
         self.scene = scene
         self.settings: dict[str, Any] = dict(settings)
@@ -293,7 +294,7 @@ class Session:
         self.run.advance_frame()
         self._store_extras()
 
-    @with_settings(Simulation)
+    @with_keywords(Settings, Simulation)
     def restart(self, **settings: Unpack[Settings]) -> None:
         """Restart with the current gravity and inputs of motors, and with other settings of `Simulation` if passed.
 

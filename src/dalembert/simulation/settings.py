@@ -7,9 +7,8 @@ files and not registries; what they need is written here, and `tests/types` comp
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Required, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from ..linalg.iterative import IterativeSolver
@@ -56,8 +55,8 @@ class MethodOptions(BatchOptions, total=False):
     threads: int
 
 
-class BatchSettings(BatchOptions, total=False):
-    """`Settings` of the members of a batch: all but `threads`, which `run_batch` has."""
+class CommonSettings(TypedDict, total=False):
+    """Settings that are no options of methods."""
 
     method: MethodName | Method | None
     hold: Hold
@@ -69,11 +68,24 @@ class BatchSettings(BatchOptions, total=False):
     constraint_solver: ConstraintSolverName | IterativeSolver
     assemble: bool
     contact_points: bool
+
+
+class ControlSettings(TypedDict, total=False):
+    """Settings of a controller."""
+
     controller: Callable[[Simulation], Any] | None
     control_rate: float | None
 
 
-class Settings(BatchSettings, MethodOptions, total=False):
+class BatchSettings(BatchOptions, CommonSettings, ControlSettings, total=False):
+    """`Settings` of the members of a batch: all but `threads`, which `run_batch` has."""
+
+
+class EnvironmentSettings(MethodOptions, CommonSettings, total=False):
+    """`Settings` of the run of an environment, which is its controller itself."""
+
+
+class Settings(MethodOptions, CommonSettings, ControlSettings, total=False):
     """The settings of a run: the keywords of `Simulation`, which says what they mean.
 
     >>> import dalembert as dal
@@ -87,31 +99,3 @@ class RunSettings(Settings, total=False):
 
     duration: Required[float]
     """s"""
-
-
-# Signatures -----------------------------------------------------------------------------------------------------------
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def with_settings(of: Callable[..., Any] | None = None) -> Callable[[Function], Function]:
-    """Give a function that takes `**settings` the signature that names them, for `help`, `inspect` and completion.
-
-    of : the class whose keywords they are, with their defaults: `Simulation`; without it, for modules that do not import
-        that, the names alone.
-    """
-    if of is None:
-        names = [*Settings.__required_keys__, *Settings.__optional_keys__]
-        settings = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=...) for name in sorted(names)]
-    else:
-        settings = [each for each in inspect.signature(of).parameters.values() if each.kind is each.KEYWORD_ONLY]
-
-    def named(function: Function) -> Function:
-        own = inspect.signature(function)
-        rest = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        names = {each.name for each in rest}
-        found = [*rest, *(each for each in settings if each.name not in names)]
-        function.__signature__ = own.replace(parameters=found)  # type: ignore[attr-defined]
-        return function
-
-    return named

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..core.keywords import with_keywords
 from ..core.status import OK
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
@@ -39,7 +40,7 @@ from .registry import Method, positive, require_kinds
 from .results import Results
 from .run import Advancing
 from .run_warnings import SOLVERS, at_the_start, sizes
-from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings, with_settings
+from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings
 from .setup import require_known, set_up, with_method_options
 from .state import State
 
@@ -276,7 +277,7 @@ def setting_names() -> list[str]:
     return [name for name in inspect.signature(Simulation).parameters if name != "scene"]
 
 
-@with_settings(Simulation)
+@with_keywords(Settings, Simulation)
 def simulate(scene: Scene | Model, duration: float, **settings: Unpack[Settings]) -> Simulation:
     """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.
 
