@@ -2,7 +2,7 @@
 
 The options of methods are declared once, as fields of the classes in `simulation.methods`, and the other settings in
 `Simulation.__init__`. Defaults, help text, tables of the documentation and signatures come from there. Type checkers read
-files and not registries; what they need is written here, and `tests/types` compares it with the registries.
+files and not registries; what they need is written here, and `tests/typed` compares it with the registries.
 """
 
 from __future__ import annotations

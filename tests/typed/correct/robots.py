@@ -1,9 +1,10 @@
 """A robot: model files, motors, a controller, joint coordinates; sweeps and batches over its parameters."""
 
-import dalembert as dal
 import numpy as np
 import xarray
 from numpy.typing import NDArray
+
+import dalembert as dal
 
 model = dal.load_model("arm.urdf", floating=False)
 scene = model.scene
@@ -24,7 +25,9 @@ class Integral:
         run.set_motor("drive", position=0.4 + self.total)
 
 
-run = dal.Simulation(scene, method="time_stepping", dt=1e-3, coordinates="joint", controller=Integral(), control_rate=100.0)
+run = dal.Simulation(
+    scene, method="time_stepping", dt=1e-3, coordinates="joint", controller=Integral(), control_rate=100.0
+)
 run.restart(lambda run: run.set_joint_state({"shoulder": (0.1, 0.0)}))
 run.advance(1.0)
 efforts: dict[str, float] = run.efforts
@@ -46,7 +49,9 @@ def speed(run: dal.Simulation) -> float:
     return float(np.linalg.norm(run.state.velocity[0]))
 
 
-found: xarray.Dataset = dal.sweep(swing, {"length": [0.5, 1.0], "rtol": [1e-6, 1e-9]}, 1.0, keep=["position", speed], how="serial", method="dop853")
+found: xarray.Dataset = dal.sweep(
+    swing, {"length": [0.5, 1.0], "rtol": [1e-6, 1e-9]}, 1.0, keep=["position", speed], how="serial", method="dop853"
+)
 batch: dal.Batch = dal.run_batch(swing(), 1.0, vary={"pivot.position": [0.1, 0.2]}, threads=2, coordinates="joint")
 ends: NDArray[np.float64] = batch.position[:, -1, 0]
 failed: int = int(batch.failed.size)

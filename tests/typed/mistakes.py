@@ -1,5 +1,7 @@
 """Mistakes that a type checker must report: each at the line that ends in "# error", and none elsewhere."""
 
+# ruff: noqa: B018
+
 import dalembert as dal
 
 scene = dal.Scene("mistakes")

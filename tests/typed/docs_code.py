@@ -4,7 +4,7 @@ import ast
 import tokenize
 from pathlib import Path
 
-from ..docs.pages import DOCS, ROOT, blocks
+from docs.pages import DOCS, ROOT, blocks
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 

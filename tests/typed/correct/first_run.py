@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-import dalembert as dal
 import numpy as np
 import xarray
 from numpy.typing import NDArray
+
+import dalembert as dal
 
 scene = dal.Scene("pendulum", gravity=(0.0, 0.0, -9.81))
 bob = scene.add_body("bob", dal.Sphere(0.1), mass=1.0, position=(0, 0, -1), velocity=np.array([1.0, 0.0, 0.0]))
@@ -18,7 +19,9 @@ for k in range(2):
     above = link
 
 
-def push(t: float, x: NDArray[np.float64], q: NDArray[np.float64], v: NDArray[np.float64], w: NDArray[np.float64]) -> object:
+def push(
+    t: float, x: NDArray[np.float64], q: NDArray[np.float64], v: NDArray[np.float64], w: NDArray[np.float64]
+) -> object:
     return -0.1 * v
 
 
@@ -44,11 +47,18 @@ picture: Path = trajectory.save_picture("run.png", time=0.5, ghosts=(0.1, 0.2), 
 film: Path = trajectory.save_movie("run.mp4", speed=0.5, clock=False, contacts=["forces"])
 run.plot.energy().savefig("energy.pdf")
 run.plot.path("bob", plane="xz")
-again = dal.Simulation(scene, method=dal.RungeKutta("rk4", dt=1e-3)).resume(trajectory).advance(1.0, progress=lambda run: print(run.time))
+again = (
+    dal.Simulation(scene, method=dal.RungeKutta("rk4", dt=1e-3))
+    .resume(trajectory)
+    .advance(1.0, progress=lambda run: print(run.time))
+)
 same: bool = dal.replay(run.trajectory, scene).same
 
 settings: dal.Settings = {"method": "rk4", "dt": 1e-3, "frames": 50.0}
-runs = [dal.simulate(scene, 1.0, **settings), dal.simulate(scene, 1.0, **settings | {"hold": "feedback", "stiffness": 1e4})]
+runs = [
+    dal.simulate(scene, 1.0, **settings),
+    dal.simulate(scene, 1.0, **settings | {"hold": "feedback", "stiffness": 1e4}),
+]
 orders: dict[dal.MethodName, int] = {"midpoint": 2, "rk4": 4}
 for method, order in orders.items():
     print(order, dal.simulate(scene, 1.0, method=method, dt=1e-3).report.energy_residual)
