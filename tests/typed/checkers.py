@@ -43,7 +43,8 @@ def by_pyright(folder: Path) -> Reports:
     """What pyright, strict, reports of the programs of a folder."""
     settings = {
         "include": ["."], "typeCheckingMode": "strict", "extraPaths": [str(SOURCE)], "stubPath": str(STUBS),
-        "reportMissingTypeStubs": "none", "reportMissingModuleSource": "none", "reportUnusedExpression": "none",
+        "reportMissingTypeStubs": "none", "reportMissingModuleSource": "none", "reportDuplicateImport": "none",
+        "reportUnusedExpression": "none",
         **{f"reportUnknown{name}Type": "none" for name in OTHERS},
     }  # fmt: skip
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), "utf-8")
