@@ -46,6 +46,7 @@ FIRST = {
         "particles-and-cloth",
         "events-and-release",
         "redundant-constraints",
+        "types",
         "audit",
         "save-and-resume",
         "warnings",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import gallery
     from .cli.live_session import show
     from .cli.replay import Replay, replay
     from .contact.problem import ContactProblem, ScalarRows, load_contact_problem, solve_contact, solve_delassus
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .simulation.control import TimeSeries
     from .simulation.errors import SimulationError
     from .simulation.methods import Events, ImplicitParticles, RungeKutta, TimeStepping
+    from .simulation.settings import MethodName, RunSettings, Settings
     from .simulation.simulation import Simulation, simulate
     from .simulation.state import State
     from .simulation.trajectory import Trajectory
@@ -64,11 +66,12 @@ __all__ = [
     "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
     "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImplicitParticles",
     "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
-    "Material", "Mesh", "Minimum", "Replay", "RungeKutta", "ScalarRows", "Scene", "Simulation", "SimulationError",
-    "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries", "TimeStepping", "Trajectory", "TriangleMesh",
-    "__version__", "block", "condition_number", "equilibrate", "export_gltf", "export_mjcf", "export_usd",
-    "load_contact_problem", "load_model", "load_usd", "mass_properties", "matching", "minimize", "replay", "run_batch",
-    "sheet", "show", "simulate", "solve", "solve_contact", "solve_delassus", "solve_linear", "sweep",
+    "Material", "Mesh", "MethodName", "Minimum", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
+    "Settings", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries",
+    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
+    "export_gltf", "export_mjcf", "export_usd", "gallery", "load_contact_problem", "load_model", "load_usd",
+    "mass_properties", "matching", "minimize", "replay", "run_batch", "sheet", "show", "simulate", "solve",
+    "solve_contact", "solve_delassus", "solve_linear", "sweep",
 ]  # fmt: skip
 
 # Public names by module. Each is imported when it is first used: drawing a scene or reading a file needs no compiler.
@@ -101,6 +104,7 @@ _HOME = {
     ".scene.mesh_file": "block sheet",
     ".scene.scene": "Scene",
     ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid HalfSpace HeightField Mesh Sphere TriangleMesh",
+    ".simulation.settings": "MethodName RunSettings Settings",
     ".simulation.simulation": "simulate Simulation",
     ".simulation.methods": "Events ImplicitParticles RungeKutta TimeStepping",
     ".simulation.state": "State",
@@ -189,14 +193,16 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = globals()[name] = getattr(importlib.import_module(_WHERE[name], __name__), name)
-        return value
-    if f"{__name__}.{name}" in _NEW_PLACE:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker, a module with `__getattr__` has every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _WHERE:
+            value = globals()[name] = getattr(importlib.import_module(_WHERE[name], __name__), name)
+            return value
+        if name == "gallery" or f"{__name__}.{name}" in _NEW_PLACE:
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

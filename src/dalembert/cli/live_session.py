@@ -8,33 +8,37 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .. import gallery
+from ..core.keywords import with_keywords
 from ..gallery._loading import load
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
 from ..simulation.errors import SimulationError
 from ..simulation.registry import override
 from ..simulation.report import stage_times
+from ..simulation.settings import Settings
 from ..simulation.summary import scene_description
 from ..simulation.trajectory import Trajectory
 from ..view.live import LiveViewer
 
 if TYPE_CHECKING:
     from ..simulation.session import Session
+    from ..simulation.simulation import Simulation
 
 
+@with_keywords(Settings)
 def show(
-    what: Scene | Trajectory | Any | str | Path | None = None,
+    what: Scene | Trajectory | Simulation | str | Path | None = None,
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
     open_page: bool = True,
     wait: bool = True,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> LiveSession | LiveViewer | None:
     """Show a scene in the browser, where users can steer its run; or replay a recorded run.
 
@@ -46,7 +50,7 @@ def show(
 
     Raises ValueError for an object that is neither scene nor run, and OSError for a port in use or an unreadable file.
     """
-    opened = open_session(what, host, port, open_page, settings)
+    opened = open_session(what, host, port, open_page, dict(settings))
     if not wait:
         return opened
     opened.serve_forever()
@@ -198,6 +202,12 @@ Load = Callable[[str], tuple[Any, dict[str, Any]]]
 
 class LiveSession:
     """Sessions of scenes that `load` makes from their names, shown in `viewer`, which shows `session` first."""
+
+    viewer: LiveViewer
+    session: Session
+    name: str
+    trouble: str
+    panel: SessionPanel
 
     def __init__(self, viewer: LiveViewer, session: Session, name: str, names: list[str], load: Load) -> None:
         self.viewer, self.session, self.name, self._load = viewer, session, name, load

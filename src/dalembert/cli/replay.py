@@ -10,16 +10,18 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from ..core.keywords import with_keywords
 from ..gallery._loading import Source, find, from_function
 from ..model.tables import LEDGER, STATE_SIZE
 from ..scene.scene import Scene
 from ..simulation.checkpoint import at_start
 from ..simulation.errors import SimulationError
 from ..simulation.provenance import frames_hash, versions
+from ..simulation.settings import Settings
 from ..simulation.simulation import Simulation, setting_names
 from ..simulation.trajectory import Trajectory, TrajectoryError, read_record
 
@@ -66,7 +68,7 @@ class Replay:
     difference: Difference | None  # the first, where the record has states
     largest: float  # largest difference of any number of the state, where the record has states; else NaN
     notes: list[str] = field(default_factory=list)  # what may explain a difference
-    simulation: Any = field(default=None, repr=False)  # the `Simulation` that was made
+    simulation: Simulation | Any = field(default=None, repr=False)  # that was made
 
     def __bool__(self) -> bool:
         return self.same
@@ -81,9 +83,11 @@ class Replay:
         return "\n".join([*lines, f"kernels: {versions()['kernels']}", *self.notes])
 
 
+@with_keywords(Settings, Simulation)
 def replay(
-    run: Trajectory | str | Path, scene: Scene | Callable[..., Any] | str | Path | None = None, **settings: Any
-) -> Replay:
+    run: Trajectory | str | Path, scene: Scene | Callable[..., Any] | str | Path | None = None,
+    **settings: Unpack[Settings],
+) -> Replay:  # fmt: skip
     """Run a recorded run again and compare the states of all frames, bit by bit.
 
     run : the trajectory, or its file; also a file of a member of a sweep.

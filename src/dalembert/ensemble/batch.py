@@ -10,13 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..core.c_function import C_TYPE
 from ..core.jit import DISABLED
+from ..core.keywords import with_keywords
 from ..core.status import MESSAGES, OK
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
@@ -32,6 +33,7 @@ from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
 from ..simulation.methods.explicit import smooth_weights
 from ..simulation.recording import ledger, work_done
 from ..simulation.registry import positive
+from ..simulation.settings import BatchSettings
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import VARIABLES
 from . import batch_kernel as tables
@@ -185,6 +187,32 @@ class Batch:
     duration, wall_time : of a run, and of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
     """
 
+    model: Model
+    settings: dict[str, Any]
+    arguments: dict[str, Any]
+    duration: float
+    wall_time: float
+    threads: int
+    interrupted: bool
+    times: NDArray[np.float64]
+    state: NDArray[np.float64]
+    position: NDArray[np.float64]
+    orientation: NDArray[np.float64]
+    momentum: NDArray[np.float64]
+    angular_momentum: NDArray[np.float64]
+    particle_position: NDArray[np.float64]
+    particle_momentum: NDArray[np.float64]
+    kinetic: NDArray[np.float64]
+    potential: NDArray[np.float64]
+    joint_error: NDArray[np.float64]
+    joint_velocity_error: NDArray[np.float64]
+    status: NDArray[np.int64]
+    frames: NDArray[np.int64]
+    steps: NDArray[np.int64]
+    rejected: NDArray[np.int64]
+    evaluations: NDArray[np.int64]
+    end_time: NDArray[np.float64]
+
     def __init__(
         self, template: Workspace, settings: dict[str, Any], members: Members, record: Record, duration: float,
         wall_time: float, threads: int,
@@ -222,32 +250,32 @@ class Batch:
         return f"<Batch of {len(self)} × {self.model.name!r}: {span}, {len(self.times)} instants{failed}>"
 
     @property
-    def ok(self) -> np.ndarray:
+    def ok(self) -> NDArray[np.bool_]:
         """(m,) whether each member reached the end."""
         return self.status == OK
 
     @property
-    def failed(self) -> np.ndarray:
+    def failed(self) -> NDArray[np.int64]:
         """Numbers of the members that did not reach the end."""
         return np.flatnonzero(self.status != OK)
 
     @cached_property
-    def balance(self) -> np.ndarray:
+    def balance(self) -> NDArray[np.float64]:
         """(m, f) J: the error of the energy: what it changed by since the start beside the work of the forces."""
         earned = self.kinetic + self.potential - work_done(self.model, self.state)
         return earned - earned[:, :1]
 
     @property
-    def energy_residual(self) -> np.ndarray:
+    def energy_residual(self) -> NDArray[np.float64]:
         """(m,) J: the largest |balance| of each member; NaN where nothing was recorded."""
         return _worst(self.balance)
 
     @property
-    def worst_joint_error(self) -> np.ndarray:
+    def worst_joint_error(self) -> NDArray[np.float64]:
         """(m,) m: the largest joint error of each member; NaN where nothing was recorded."""
         return _worst(self.joint_error)
 
-    def ledger(self, member: int) -> dict[str, np.ndarray]:
+    def ledger(self, member: int) -> dict[str, NDArray[np.float64]]:
         """The audit of what a member recorded, frame by frame; see `Trajectory` for the names and units."""
         rows = int(self.frames[member])
         energies = np.stack([self.kinetic[member, :rows], self.potential[member, :rows]], axis=1)
@@ -732,6 +760,7 @@ NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # numbers of a frame beside the state: ener
 MOST_MEMORY = 0.9  # of the memory of the machine: a larger record is refused
 
 
+@with_keywords(BatchSettings, Simulation)
 def run_batch(
     scenes: Scene | Model | Iterable[Scene | Model],
     duration: float,
@@ -739,7 +768,7 @@ def run_batch(
     vary: Mapping[str, ArrayLike] | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
-    **settings: Any,
+    **settings: Unpack[BatchSettings],
 ) -> Batch:
     """Run many members of one scene for `duration` seconds, on all cores, and return the `Batch`.
 
@@ -785,7 +814,7 @@ def run_batch(
         found = varied_by_name(template, vary)
     else:
         found = differences(template, itertools.chain([first], members))
-    return run_together(template, settings, found, end, count, progress)
+    return run_together(template, dict(settings), found, end, count, progress)
 
 
 def run_together(

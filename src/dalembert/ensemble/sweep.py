@@ -8,10 +8,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
+from ..core.keywords import with_keywords
 from ..gallery._loading import Source, find, from_function
 from ..simulation.provenance import versions
+from ..simulation.settings import Settings
 from ..simulation.simulation import Simulation, setting_names
 from ..simulation.trajectory import VARIABLES
 from .executors import not_kept, run_as_fits, run_in_batches, run_in_processes, run_on_cluster
@@ -42,6 +44,7 @@ class SweepError(RuntimeError):
         self.dataset: Any = None
 
 
+@with_keywords(Settings, Simulation)
 def sweep(
     build: Callable[..., Any] | str | os.PathLike[str],
     over: Any,
@@ -55,7 +58,7 @@ def sweep(
     folder: str | os.PathLike[str] | None = None,
     retry_failed: bool = False,
     progress: Callable[[Counts], Any] | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> xarray.Dataset:
     """Run a scene with many parameters; one labelled dataset of all runs: parameters × time × body.
 

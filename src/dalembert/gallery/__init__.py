@@ -8,9 +8,38 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..scene.scene import Scene
+    from ..simulation.settings import RunSettings
+    from ..simulation.simulation import Simulation
+
+__all__ = ["Example", "load", "names"]
 
 FOLDER = Path(__file__).parent
+
+
+class Example(Protocol):
+    """What the module of a scene has.
+
+    SETTINGS : keywords of `simulate`, `duration` among them. build : makes the scene; its parameters are those of the
+    scene. check : compares a finished run with theory; it raises AssertionError.
+    """
+
+    @property
+    def __doc__(self) -> str | None: ...  # type: ignore[override]
+
+    @property
+    def SETTINGS(self) -> RunSettings: ...
+
+    @property
+    def build(self) -> Callable[..., Scene]: ...
+
+    @property
+    def check(self) -> Callable[[Simulation], None]: ...
 
 
 def names() -> tuple[str, ...]:
@@ -18,8 +47,12 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.stem.replace("_", "-") for file in FOLDER.glob("[!_]*.py")))
 
 
-def load(name: str) -> ModuleType:
+def load(name: str) -> Example:
     """The module of a scene, imported when first asked for. Raises ValueError listing the names."""
     if name not in names():
         raise ValueError(f"there is no scene {name!r} in the gallery; the scenes are {', '.join(names())}")
-    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return cast("Example", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

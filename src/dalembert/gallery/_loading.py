@@ -87,7 +87,7 @@ def find(name: str, floating: bool = False) -> Source:
 
     if name in gallery.names():
         module = gallery.load(name)
-        text = Path(str(module.__file__)).read_bytes()
+        text = Path(str(vars(module)["__file__"])).read_bytes()
         return Source("gallery", name, module.build, digest(text), (find, (name,)), module.SETTINGS, vars(module))
     path = Path(name)
     if path.suffix != ".py":

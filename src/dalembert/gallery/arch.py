@@ -16,9 +16,10 @@ from ..scene.shapes import ConvexHull, HalfSpace
 from ._common import require, require_energy, require_solved
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 1.5, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 1.5, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81
 LEAST = 0.1075  # t/R
 DENSITY = 2400.0  # kg/m³

@@ -16,9 +16,10 @@ from ..scene.shapes import Sphere
 from ._common import integrate, require, require_ledger
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 4.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 4.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 
 
 def wire(s: Any) -> np.ndarray:

@@ -16,9 +16,10 @@ from ..scene.shapes import HalfSpace, Sphere
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 4.2, "method": "dormand_prince", "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 4.2, "method": "dormand_prince", "frames": 60.0}
 RADIUS = 0.1
 
 

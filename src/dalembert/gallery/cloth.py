@@ -20,9 +20,10 @@ from ..scene.scene import Scene
 from ._common import reaction_impulse, require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 6.0, "method": "linear_implicit_euler", "dt": 1 / 60, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 6.0, "method": "linear_implicit_euler", "dt": 1 / 60, "frames": 60.0}
 DENSITY, STRETCH, SHEAR = 0.2, 500.0, 200.0  # kg/m², N/m, N/m
 
 

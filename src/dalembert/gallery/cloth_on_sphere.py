@@ -19,9 +19,10 @@ from ..scene.shapes import HalfSpace, Sphere
 from ._common import reaction_impulse, require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
 BALL, THICK = 0.3, 0.01  # radii of the ball and of the points of the cloth, m
 
 

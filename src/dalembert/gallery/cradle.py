@@ -18,9 +18,17 @@ from ..scene.shapes import Sphere
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "atol": 1e-12, "frames": 60.0, "impacts": "sequential"}
+SETTINGS: RunSettings = {
+    "duration": 2.0,
+    "method": "dop853",
+    "rtol": 1e-11,
+    "atol": 1e-12,
+    "frames": 60.0,
+    "impacts": "sequential",
+}
 COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#b279a2")
 
 

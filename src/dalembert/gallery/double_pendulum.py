@@ -17,9 +17,10 @@ from ..scene.shapes import Box
 from ._common import integrate, require, require_ledger
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 
 
 def build(tilt: float = np.pi / 4, length: float = 1.0, mass: float = 1.0) -> Scene:

@@ -21,9 +21,10 @@ from ..scene.shapes import Box, Cylinder, HalfSpace
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 4.0, "method": "time_stepping", "dt": 1.0 / 960.0, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 4.0, "method": "time_stepping", "dt": 1.0 / 960.0, "frames": 60.0}
 BELT, SPEED, FRICTION, BOX, MASS = 0.4, 0.9, 0.4, 0.24, 1.5  # height m, m/s, 1, m, kg
 LIFTED, STARTS, ARRIVES = 1.2, 0.5, 2.5  # m, s, s
 RADIUS, ROD, OMEGA = 0.15, 0.5, 4.0  # m, m, rad/s

@@ -17,9 +17,10 @@ from ..scene.scene import Scene
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 3.0, "method": "linear_implicit_euler", "dt": 1 / 120, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "linear_implicit_euler", "dt": 1 / 120, "frames": 60.0}
 WIDE, HIGH, DENSITY, AIR = 0.9, 0.6, 0.15, 1.2  # m, m, kg/m², kg/m³
 
 

@@ -15,9 +15,10 @@ from ..scene.scene import Scene
 from ._common import require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 2.0, "method": "dop853", "dt": 0.01, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 2.0, "method": "dop853", "dt": 0.01, "frames": 30.0}
 
 
 def build(force: float = 1.0, length: float = 1.0, mass: float = 1.0) -> Scene:

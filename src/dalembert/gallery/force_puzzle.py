@@ -19,9 +19,10 @@ from ..scene.scene import Scene
 from ._common import integrate, require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 BARS = ("pushed at its centre", "pushed at its end")
 
 

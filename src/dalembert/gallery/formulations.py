@@ -14,12 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..scene.scene import Scene
+from ..simulation.settings import RunSettings
 from ..simulation.simulation import Simulation, simulate
 from . import double_pendulum, generalized
 from ._common import integrate, require, require_ledger
 
 DURATION = 2.0  # s
-SETTINGS = {"duration": DURATION, "method": "dop853", "rtol": 1e-11, "frames": 30.0, "coordinates": "joint"}
+SETTINGS: RunSettings = {
+    "duration": DURATION,
+    "method": "dop853",
+    "rtol": 1e-11,
+    "frames": 30.0,
+    "coordinates": "joint",
+}
 WAYS: dict[str, dict[str, Any]] = {
     "penalty, 1e5 N/m": {"hold": "penalty", "stiffness": 1e5, "damping": 100.0},
     "penalty, 1e7 N/m": {"hold": "penalty", "stiffness": 1e7, "damping": 1000.0},

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..scene.scene import Scene
+from ..simulation.settings import RunSettings
 from ..simulation.simulation import Simulation, simulate
 from ..symbolic import GeneralizedCoordinates
 from . import double_pendulum
@@ -49,14 +50,14 @@ def _rotation(axis: Any, angle: Any) -> Any:
     return sympy.eye(3) + sympy.sin(angle) * n.hat() + (1 - sympy.cos(angle)) * n.hat() ** 2
 
 
-SETTINGS = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0, "coordinates": coordinates}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0, "coordinates": coordinates}
 
 
 def check(run: Simulation) -> None:
     """Kane's equations in the two angles; the same scene with hinges as constraints, and what these bear; the energy."""
     double_pendulum.check(run)
-    settings = {key: SETTINGS[key] for key in ("method", "rtol", "frames")}
-    bodies = simulate(run.model.scene, run.time, **settings).trajectory
+    method, rtol, frames = SETTINGS["method"], SETTINGS["rtol"], SETTINGS["frames"]
+    bodies = simulate(run.model.scene, run.time, method=method, rtol=rtol, frames=frames).trajectory
     for name, tolerance in {
         "position": 1e-10,
         "orientation": 1e-10,

@@ -16,9 +16,10 @@ from ._common import require, require_solved
 from .stack import interface_forces
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 1.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 1.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81
 
 

@@ -18,9 +18,10 @@ from ..scene.shapes import Box
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {
+SETTINGS: RunSettings = {
     "duration": 1.6, "method": "implicit_euler", "dt": 1 / 480, "newton_tolerance": 1e-4, "linear_tolerance": 1e-6,
     "frames": 60.0,
 }  # fmt: skip

@@ -15,12 +15,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..scene.scene import Scene
+from ..simulation.settings import MethodName, RunSettings
 from ..simulation.simulation import Simulation, simulate
 from ._common import require, require_ledger
 
-SETTINGS = {"duration": 20.0, "method": "dop853", "rtol": 1e-12, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 20.0, "method": "dop853", "rtol": 1e-12, "frames": 30.0}
 TURN = 2.0 * np.pi  # s
-METHODS = ("euler", "midpoint", "rk4", "symplectic_euler", "time_stepping", "implicit_midpoint", "implicit_euler")
+METHODS: tuple[MethodName, ...] = (
+    "euler", "midpoint", "rk4", "symplectic_euler", "time_stepping", "implicit_midpoint", "implicit_euler",
+)  # fmt: skip
 
 
 def build(eccentricity: float = 0.5, ratio: float = 1e-3) -> Scene:
@@ -56,7 +59,7 @@ def relative(run: Simulation) -> np.ndarray:
     return np.asarray(places[:, 1] - places[:, 0])
 
 
-def compare(turns: int = 5, steps: int = 400, methods: Sequence[str] = METHODS) -> dict[str, Simulation]:
+def compare(turns: int = 5, steps: int = 400, methods: Sequence[MethodName] = METHODS) -> dict[str, Simulation]:
     """Runs of the circular orbit over so many turns by each method, so many equal steps a turn, each of them recorded."""
     dt = TURN / steps
     return {

@@ -15,9 +15,10 @@ from ..scene.shapes import Box, HalfSpace
 from ._common import require, require_solved
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
 G = 9.81
 
 

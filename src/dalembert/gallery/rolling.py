@@ -16,10 +16,11 @@ from ..scene.shapes import HalfSpace, Sphere
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
 DT = 1 / 960
-SETTINGS = {"duration": 0.5, "dt": DT, "solver": "interior_point", "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 0.5, "dt": DT, "solver": "interior_point", "frames": 60.0}
 G = 9.81
 
 

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.body import WORLD, Body, World
+from ..scene.body import WORLD
 from ..scene.scene import Scene
 from ..scene.shapes import Sphere
 from ._common import PlanarTree, integrate, require, require_ledger, thin_rod
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
 
 
 def build(segments: int = 20, length: float = 5.0, mass: float = 2.0, ball: float = 10.0, radius: float = 0.1) -> Scene:
@@ -28,7 +29,7 @@ def build(segments: int = 20, length: float = 5.0, mass: float = 2.0, ball: floa
     slopes = (np.arange(segments) + 0.5) * 0.5 * np.pi / segments
     steps = length / segments * np.stack([np.sin(slopes), 0.0 * slopes, -np.cos(slopes)], axis=1)
     points = np.concatenate([np.zeros((1, 3)), np.cumsum(steps, axis=0)])
-    above: Body | World = WORLD
+    above = WORLD
     for i in range(segments):
         rod = thin_rod(
             scene,

@@ -18,9 +18,10 @@ from ..scene.shapes import HalfSpace
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {
+SETTINGS: RunSettings = {
     "duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "linear_tolerance": 1e-6, "frames": 60.0,
 }  # fmt: skip
 LONG, HIGH, STIFF = 1.0, 0.1, 1.5e7  # of the beam, m, m, Pa

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..scene.scene import Scene
+from ..simulation.settings import RunSettings
 from ..simulation.simulation import Simulation, simulate
 from ._common import integrate, require, require_ledger
 
 DURATION = 3.0  # s
-SETTINGS = {"duration": DURATION, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": DURATION, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
 START = 1.0  # rad from the vertical, at rest
 LENGTH, MASS = 1.0, 1.0  # m, kg
 

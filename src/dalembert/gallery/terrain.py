@@ -16,9 +16,10 @@ from ..scene.shapes import Box, Capsule, ConvexHull, HeightField, Sphere
 from ._common import require, require_energy
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 6.0, "dt": 1 / 240, "iterations": 30, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 6.0, "dt": 1 / 240, "iterations": 30, "frames": 30.0}
 SPACING = 0.2
 MU = 0.5
 

@@ -20,9 +20,10 @@ from ..scene.shapes import Compound, Cylinder
 from ._common import integrate, pointing, require, require_ledger
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
 
 
 def build(tilt: float = np.pi / 6, spin: float = 100.0, steady: bool = False) -> Scene:

@@ -17,9 +17,10 @@ from ..scene.shapes import Box, HalfSpace
 from ._common import require
 
 if TYPE_CHECKING:
+    from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS = {"duration": 5.0, "dt": 1 / 240, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 5.0, "dt": 1 / 240, "frames": 30.0}
 G = 9.81
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..scene.body import WORLD, Body
+from ..scene.body import THE_WORLD, Body
 from ..scene.contact import Material, Touching, rule_for, rule_table
 from ..scene.joint import Joint
 from ..scene.scene import Scene
@@ -254,9 +254,9 @@ def _add_item(segment: Segment, solids: list[Solid], group: str, built: Built, w
     """The body, link, or part of the world that a segment is."""
     scene, pose = built.scene, built.poses[segment]
     if built.groups[segment] is None:
-        built.items[segment] = WORLD
+        built.items[segment] = THE_WORLD
         return
-    name = free_name(segment.name if segment.name != WORLD.name else "world (moving)", scene.bodies, scene.links)
+    name = free_name(segment.name if segment.name != THE_WORLD.name else "world (moving)", scene.bodies, scene.links)
     if segment.mocap:
         touching = [solid for solid in solids if solid.touches]
         built.items[segment] = scene.add_body(
@@ -286,9 +286,9 @@ def _add_item(segment: Segment, solids: list[Solid], group: str, built: Built, w
 def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> None:
     """The joints between a segment and what carries it, through links where they are several, and their forces."""
     scene, item, pose = built.scene, built.items[segment], built.poses[segment]
-    if item is WORLD or segment.free or segment.mocap:
+    if item is THE_WORLD or segment.free or segment.mocap:
         return
-    carrier = WORLD if segment.parent is None else built.items[segment.parent]
+    carrier = THE_WORLD if segment.parent is None else built.items[segment.parent]
     if not segment.axes:
         with located(segment.element):
             weld = scene.weld(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scene.body import WORLD, Body, World
+from ..scene.body import THE_WORLD, Body, World
 from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.joint import Joint, Link
 from ..scene.mass import validate_inertia
@@ -232,10 +232,10 @@ class Built:
 
     def frame(self, segment: Segment | None, pose: Pose) -> FileFrame:
         """Where a frame of a segment is."""
-        item = WORLD if segment is None else self.items[segment]
+        item = THE_WORLD if segment is None else self.items[segment]
         if isinstance(item, World):
             placed = pose if segment is None else self.poses[segment] @ pose
-            return FileFrame(WORLD, placed.position, placed.quaternion)
+            return FileFrame(THE_WORLD, placed.position, placed.quaternion)
         center = segment.center if segment is not None and isinstance(item, Body) else np.zeros(3)
         return FileFrame(item, pose.position - center, pose.quaternion)
 

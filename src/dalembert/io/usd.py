@@ -15,7 +15,7 @@ import numpy as np
 from pxr import Ar, Sdf, Tf, Usd, UsdGeom, UsdPhysics
 
 from ..core.file_format import USD_SUFFIXES
-from ..scene.body import WORLD, Body, World
+from ..scene.body import THE_WORLD, Body, World
 from ..scene.checks import quaternion_of
 from ..scene.contact import Material
 from ..scene.scene import Scene
@@ -201,7 +201,7 @@ class Reader:
         self._warnings: dict[tuple[str, str], ModelWarning] = {}
         self.items: dict[Any, Body | World] = {}  # path of a rigid body → what it became
         self.shapes: dict[Any, str] = {}  # path of a collider → name of its body or obstacle
-        self._names: set[str] = {WORLD.name}
+        self._names: set[str] = {THE_WORLD.name}
         self._joint_names: set[str] = set()
         root = stage.GetDefaultPrim()
         self.scene = Scene((root.GetDisplayName() or root.GetName()) if root else file.stem)
@@ -227,7 +227,7 @@ class Reader:
                 with self.located(prim):
                     self._add_body(prim, carried.get(prim.GetPath(), []))
             else:
-                self.items[prim.GetPath()] = WORLD
+                self.items[prim.GetPath()] = THE_WORLD
         for prim in carried.get(None, []):
             with self.located(prim):
                 self._add_obstacle(prim)
@@ -268,7 +268,7 @@ class Reader:
             if path in self.items:
                 return self.items[path]
             path = path.GetParentPath()
-        return WORLD
+        return THE_WORLD
 
     def name(self, prim: Any) -> str:
         return _free(prim, self._names)
@@ -334,10 +334,11 @@ class Reader:
         if found is None or found.material is None:
             return  # what is only seen
         at = found.geometry
+        colored: dict[str, Any] = {"color": found.color} if found.color else {}
         # An exported scene has the name at the frame, and "shape" below it.
         obstacle = self.scene.add_obstacle(
             self.name(prim.GetParent() if prim.GetName() == "shape" else prim), at.shape, position=at.position,
-            orientation=at.orientation, material=found.material, **({"color": found.color} if found.color else {}),
+            orientation=at.orientation, material=found.material, **colored,
         )  # fmt: skip
         self.shapes[prim.GetPath()] = obstacle.name
 

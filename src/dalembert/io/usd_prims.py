@@ -11,7 +11,7 @@ from pxr import Usd, UsdGeom, UsdPhysics, UsdShade
 from ..scene.body import Body, World
 from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.contact import Material
-from ..scene.joint import Joint
+from ..scene.joint import Coordinate, Joint
 from ..scene.mass import MassProperties, mass_properties
 from ..scene.shapes import (
     Box,
@@ -140,7 +140,7 @@ def act(
     zero = ends.angle(k) if angular else ends.displacement(k)
     if abs(zero) <= CLOSED:
         zero = 0.0
-    which = "angle" if angular else "displacement"
+    which: Coordinate = "angle" if angular else "displacement"
     lower, upper = (bound * unit - zero if np.isfinite(bound) else None for bound in bounds)
     if lower is not None or upper is not None:
         try:

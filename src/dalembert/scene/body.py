@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .checks import positive, rotation_matrix
 from .mass import mass_properties, validate_inertia
+
+if TYPE_CHECKING:
+    from .contact import Material
+    from .joint import Frame
+    from .motion import Commanded
 
 
 class World:
     """What does not move. Joints and springs may be fixed to it."""
 
-    name = "world"
+    name: str = "world"
 
     def __repr__(self) -> str:
         return "WORLD"
 
 
-WORLD = World()
+THE_WORLD = World()
+WORLD: Frame = THE_WORLD  # declared as a frame, so that `above = WORLD` takes a body later
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +35,23 @@ class Body:
     """A rigid body in its initial state; made by `Scene.add_body`, which explains the fields."""
 
     name: str
-    shape: Any
+    shape: Any  # a `Shape`, or None
     mass: float
-    inertia: np.ndarray  # (3, 3) about the centre of mass, in body axes, kg m²
-    center: np.ndarray  # (3,) centre of mass in the frame of the shape, m
-    position: np.ndarray  # (3,) of the centre of mass, world, m
+    inertia: NDArray[np.float64]  # (3, 3) about the centre of mass, in body axes, kg m²
+    center: NDArray[np.float64]  # (3,) centre of mass in the frame of the shape, m
+    position: NDArray[np.float64]  # (3,) of the centre of mass, world, m
     orientation: tuple[float, float, float, float]
-    velocity: np.ndarray  # (3,) of the centre of mass, world, m/s
-    angular_velocity: np.ndarray  # (3,) world, rad/s
+    velocity: NDArray[np.float64]  # (3,) of the centre of mass, world, m/s
+    angular_velocity: NDArray[np.float64]  # (3,) world, rad/s
     color: str = field(default="#8899aa")
-    material: Any = None  # scene.contact.Material, or None: it touches nothing
+    material: Material | Any = None  # None: it touches nothing
     group: str = ""
     material_given: bool = False  # whether `add_body` got a material, or None
-    motion: Any = None  # scene.motion.Commanded of a kinematic body, whose mass and inertia are zero here
-    surface_velocity: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) m/s, of a belt, axes of the body
-    surface_spin: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) rad/s, of a roller or turntable
+    motion: Commanded | None = None  # of a kinematic body, whose mass and inertia are zero here
+    surface_velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))  # (3,) m/s, of a belt, body axes
+    surface_spin: NDArray[np.float64] = field(
+        default_factory=lambda: np.zeros(3)
+    )  # (3,) rad/s, of a roller or turntable
 
     @property
     def is_belt(self) -> bool:
@@ -51,7 +59,7 @@ class Body:
         return bool(self.surface_velocity.any() or self.surface_spin.any())
 
     @property
-    def rotation(self) -> np.ndarray:
+    def rotation(self) -> NDArray[np.float64]:
         """Rotation matrix, body → world."""
         return rotation_matrix(self.orientation)
 

@@ -6,12 +6,12 @@ Points and axes are in world coordinates at the initial pose. The files in `forc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .joint import Frame, Joint
+from .joint import Coordinate, Frame, Joint
 from .resolve import Resolver
 
 if TYPE_CHECKING:
@@ -34,12 +34,12 @@ class Force:
     have defaults for a force that is not drawn, not exported, and never too stiff for an explicit step.
     """
 
-    kind = ""
+    kind: str = ""
     parameters_to_vary: tuple[str, ...] = ()  # fields of its row that a batch may vary
-    drawn = False  # whether it is drawn as a spring between its ends
-    bounded = False  # whether only time steps can run it
+    drawn: bool = False  # whether it is drawn as a spring between its ends
+    bounded: bool = False  # whether only time steps can run it
 
-    name = ""
+    name: str = ""
     a: Any = None  # its ends, frames of the scene
     b: Any = None
     at_a: Any = NOWHERE  # (3,) m
@@ -47,17 +47,17 @@ class Force:
     joint: Any = None  # the joint on whose coordinate it acts
     coordinate: Any = "angle"
     bodies: Any = None  # those it acts on; None: see `acts_on`
-    stiffness = 0.0
-    damping = 0.0
-    rest = 0.0
-    position = 0.0
-    target = 0.0
-    limit = np.inf
-    stops = (-np.inf, np.inf)
-    restitution = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+    position: float = 0.0
+    target: float = 0.0
+    limit: float = np.inf
+    stops: tuple[float, float] = (-np.inf, np.inf)
+    restitution: float = 0.0
     vector: Any = NOWHERE
     torque: Any = NOWHERE
-    in_body = False
+    in_body: bool = False
     function: Callable[..., Any] | None = None
 
     @property
@@ -105,6 +105,7 @@ def units(coordinate: str) -> tuple[str, str, str, str]:
 
 
 Point = ArrayLike
+Vector = NDArray[np.float64]
 ForceOfBodies = TypeVar("ForceOfBodies", bound=Force)
 
 
@@ -139,7 +140,7 @@ class ForceMethods:
 
     def torsion_spring(
         self, name: str, joint: str | Joint, *, stiffness: float, damping: float = 0.0, rest: float = 0.0,
-        coordinate: str | None = None,
+        coordinate: Coordinate | None = None,
     ) -> TorsionSpring:  # fmt: skip
         """A damped spring on the coordinate of a joint: N m/rad, N m s/rad on a hinge; N/m, N s/m on a slider."""
         from .forces.torsion_spring import TorsionSpring
@@ -159,7 +160,8 @@ class ForceMethods:
 
     def load(
         self, name: str, body: str | Frame, *, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0),
-        at: Point | None = None, frame: str = "world", function: Callable[..., Any] | None = None,
+        at: Point | None = None, frame: Literal["world", "body"] = "world",
+        function: Callable[[float, Vector, Vector, Vector, Vector], Any] | None = None,
     ) -> Load:  # fmt: skip
         """A force (N) at a point that moves with the body (its centre of mass), and a torque (N m).
 
@@ -174,8 +176,8 @@ class ForceMethods:
 
     def motor(
         self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
-        position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf, function: Callable[..., Any] | None = None,
-        coordinate: str | None = None,
+        position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf,
+        function: Callable[[float, float, float], Any] | None = None, coordinate: Coordinate | None = None,
     ) -> Motor:  # fmt: skip
         """A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), clamped to ± limit
         (N m or N).
@@ -195,7 +197,7 @@ class ForceMethods:
 
     def limit(
         self, name: str, joint: str | Joint, *, lower: float | None = None, upper: float | None = None,
-        restitution: float = 0.0, coordinate: str | None = None,
+        restitution: float = 0.0, coordinate: Coordinate | None = None,
     ) -> Limit:  # fmt: skip
         """Stops of a joint: lower ≤ s ≤ upper (rad or m; 0 is the initial pose). It bounces off them with `restitution`.
         A joint that starts beyond a stop is brought to it in the first steps; the energy of that is an error, of
@@ -209,7 +211,7 @@ class ForceMethods:
         return self.add_force(name, stops)
 
     def joint_friction(
-        self, name: str, joint: str | Joint, *, effort: float, coordinate: str | None = None
+        self, name: str, joint: str | Joint, *, effort: float, coordinate: Coordinate | None = None
     ) -> JointFriction:
         """Dry friction in a joint: as much as `effort` (N m or N) against its motion, and what it takes to hold it at rest.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .body import Body, World
 from .checks import finite, real_array, rotation_matrix, unit_quaternion
@@ -26,11 +26,11 @@ class Link:
     """A frame without mass, between joints; made by `Scene.add_link`."""
 
     name: str
-    position: np.ndarray  # (3,) world, m
+    position: NDArray[np.float64]  # (3,) world, m
     orientation: tuple[float, float, float, float]
 
     @property
-    def rotation(self) -> np.ndarray:
+    def rotation(self) -> NDArray[np.float64]:
         """Rotation matrix, link → world."""
         return rotation_matrix(self.orientation)
 
@@ -40,6 +40,7 @@ class Link:
 
 
 Frame = Body | Link | World | Particle
+Coordinate: TypeAlias = Literal["angle", "displacement"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Step:
     """A hinge, a slider or a ball: one of those that a joint is made of in joint coordinates, from a to b."""
 
     kind: str  # "hinge", "slider", "ball"
-    axis: np.ndarray  # (3,) world axes, at the initial pose
+    axis: NDArray[np.float64]  # (3,) world axes, at the initial pose
     suffix: str = ""  # of the name of its coordinate, after that of the joint
 
 
@@ -79,8 +80,8 @@ class Joint:
     a: Frame
     b: Frame
     parts: list[Part]
-    at: np.ndarray  # where reactions act: on b, world coordinates at the initial pose
-    axis: np.ndarray | None = None
+    at: NDArray[np.float64]  # where reactions act: on b, world coordinates at the initial pose
+    axis: NDArray[np.float64] | None = None
     angle: bool = False
     displacement: bool = False
     steps: tuple[Step, ...] | None = None
@@ -174,7 +175,7 @@ class Curve:
             self._table.append(_tabulate(self))
         return self._table[0]
 
-    def points(self, count: int = 200) -> np.ndarray:
+    def points(self, count: int = 200) -> NDArray[np.float64]:
         """(count, 3) points along the curve, for drawing."""
         return np.array([self.function(s) for s in np.linspace(self.first, self.last, count)], dtype=float)
 
@@ -334,8 +335,8 @@ class JointMethods:
         return self.add_joint(name, Gear(first, second, ratio))
 
     def add_motion(
-        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | str | None = None, *,
-        speed: float | None = None, coordinate: str | None = None,
+        self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | Literal["set"] | None = None, *,
+        speed: float | None = None, coordinate: Coordinate | None = None,
     ) -> Joint:  # fmt: skip
         """Prescribe the coordinate of a hinge, slider or cylindrical joint: s = s(t), 1 constraint. It is 0 at the initial
         pose, so that a motion starts at 0, and velocities at the start must fit it; else pass assemble=True to the run.

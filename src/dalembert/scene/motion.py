@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -292,7 +292,7 @@ def _right_jacobian(phi: np.ndarray) -> np.ndarray:
     )
 
 
-Motion = Callable[[float], Any] | Keyframes | str
+Motion: TypeAlias = Callable[[float], Any] | Keyframes | Literal["set"]
 
 # Checks ----------------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .checks import array_of, color_text, finite, real_array
 from .contact import OF_SCENE, Material, OfScene, surface
@@ -25,13 +25,13 @@ class Particles:
 
     name: str
     first: int  # number of its first particle among all of the scene
-    position: np.ndarray  # (n, 3) m
-    velocity: np.ndarray  # (n, 3) m/s
-    mass: np.ndarray  # (n,) kg
-    pinned: np.ndarray  # (n,) bool
+    position: NDArray[np.float64]  # (n, 3) m
+    velocity: NDArray[np.float64]  # (n, 3) m/s
+    mass: NDArray[np.float64]  # (n,) kg
+    pinned: NDArray[np.bool_]  # (n,) bool
     radius: float  # m
     color: str
-    material: Any = None
+    material: Material | Any = None
     segments: list[np.ndarray] = field(default_factory=list)  # what is drawn as lines, (m, 2) each
     faces: list[np.ndarray] = field(default_factory=list)  # what is drawn as a surface, (m, 3) each
     material_given: bool = False  # whether `add_particles` got a material, or None
@@ -68,7 +68,7 @@ class Particle:
         return self.group.first + self.index
 
     @property
-    def position(self) -> np.ndarray:
+    def position(self) -> NDArray[np.float64]:
         """(3,) m, at the start."""
         return np.asarray(self.group.position[self.index])
 
@@ -77,7 +77,7 @@ class ParticleMethods:
     """The methods of `Scene` that add particles."""
 
     particles: dict[str, Particles]
-    material: Any
+    material: Material | None
     _new_name: Callable[..., None]
 
     def add_particles(

@@ -36,7 +36,8 @@ class Resolver:
     value."""
 
     def __init__(self, scene: Any, owner: str) -> None:
-        self._scene, self.owner = scene, owner
+        self._scene = scene
+        self.owner: str = owner
 
     def frame(self, item: str | Frame) -> Frame:
         """A body, link or particle of the scene, or the world."""

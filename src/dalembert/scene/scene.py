@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .body import WORLD, Body, World, mass_of_body
 from .checks import color_text, real_array, rotation_matrix, unit_quaternion
@@ -35,7 +35,7 @@ class Event:
     direction: int
     release: list[str]
     stop: bool
-    action: Callable[[Any], None] | None
+    action: Callable[[Any], object] | None
     once: bool
 
 
@@ -62,7 +62,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
     def __init__(
         self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81), material: Material | None = None
     ) -> None:
-        self.name = str(name)
+        self.name: str = str(name)
         self.gravity = gravity  # type: ignore[assignment]
         self.bodies: dict[str, Body] = {}
         self._kinematic: list[str] = []  # names of bodies that move by command
@@ -80,7 +80,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `gallery._loading`
 
     @property
-    def gravity(self) -> np.ndarray:
+    def gravity(self) -> NDArray[np.float64]:
         """(3,) m/s², world axes, read-only; it may be set."""
         return self._gravity
 
@@ -100,7 +100,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
     def add_body(
         self,
         name: str,
-        shape: Any = None,
+        shape: Shape | None = None,
         *,
         mass: float | None = None,
         density: float | None = None,
@@ -218,12 +218,12 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
     def event(
         self,
         name: str,
-        function: Callable[..., float],
+        function: Callable[[float, NDArray[np.float64]], float],
         *,
-        direction: int = 0,
+        direction: Literal[-1, 0, 1] = 0,
         release: str | Joint | Force | ParticleForce | Iterable[str | Joint | Force | ParticleForce] = (),
         stop: bool = False,
-        action: Callable[[Any], None] | None = None,
+        action: Callable[[Any], object] | None = None,
         once: bool = True,
     ) -> Event:
         """Let something happen when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.keywords import with_keywords
 from .checks import array_of, finite, positive, real_array
+from .contact import Material, OfScene
 from .joint import Joint
 from .mesh_file import boundary_faces, hinges_of
-from .particles import ParticleForce, Particles, elements_of
+from .particles import ParticleForce, ParticleMethods, Particles, elements_of
+
+
+class ParticleFields(TypedDict, total=False):
+    """Keywords of `Scene.add_particles` that threads, cloth and soft bodies have too."""
+
+    velocity: ArrayLike
+    radius: float
+    color: str
+    material: Material | OfScene | None
 
 
 class SoftBodyMethods:
@@ -26,9 +37,10 @@ class SoftBodyMethods:
     _group: Callable[..., Particles]
     _add_energy: Callable[..., ParticleForce]
 
+    @with_keywords(ParticleFields, ParticleMethods.add_particles)
     def thread(
         self, name: str, points: ArrayLike, *, density: float, stretch: float | None = None, bend: float = 0.0,
-        damping: float = 0.0, pinned: ArrayLike = False, **fields: Any,
+        damping: float = 0.0, pinned: ArrayLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
         """Threads: chains of particles that resist stretching and bending; straight at rest, of the length they have now.
 
@@ -83,10 +95,11 @@ class SoftBodyMethods:
         group.segments.append(rows)
         return made
 
+    @with_keywords(ParticleFields, ParticleMethods.add_particles)
     def cloth(
         self, name: str, vertices: ArrayLike, faces: ArrayLike, *, density: float, stretch: float | tuple[float, float],
         shear: float, bend: float = 0.0, damping: float = 0.0, coordinates: ArrayLike | None = None,
-        pinned: ArrayLike = False, **fields: Any,
+        pinned: ArrayLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
         """A cloth on a mesh of triangles (D. Baraff, A. Witkin, "Large steps in cloth simulation", 1998), at rest as it is.
 
@@ -126,9 +139,10 @@ class SoftBodyMethods:
             self._add_energy(f"{name} bend", bending, owner)
         return group
 
+    @with_keywords(ParticleFields, ParticleMethods.add_particles)
     def soft_body(
         self, name: str, vertices: ArrayLike, tetrahedra: ArrayLike, *, density: float, young: float, poisson: float = 0.45,
-        viscosity: float = 0.0, pinned: ArrayLike = False, **fields: Any,
+        viscosity: float = 0.0, pinned: ArrayLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
         """An elastic solid of tetrahedra, at rest as it is: stable neo-Hookean (B. Smith, F. de Goes, T. Kim, 2018).
 

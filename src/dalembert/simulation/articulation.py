@@ -49,6 +49,11 @@ class Articulation(SmallMotions, InverseKinematics):
     [-19.62]
     """
 
+    scene: Scene
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    start: Vector
+
     def __init__(self, scene: Scene) -> None:
         items: list[Body | Link] = [*scene.bodies.values(), *scene.links.values()]
         self._layout = build_tree(scene)

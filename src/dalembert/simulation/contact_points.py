@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..contact.contact_point import NO_POINTS, POINT, Contact
 from .trajectory import VARIABLES
@@ -78,7 +79,7 @@ class RecordedPoints:
         self.times: np.ndarray = dataset["time"].values
         self.kept: np.ndarray = counts >= 0
         held = np.maximum(counts, 0)
-        self.starts = np.concatenate([[0], np.cumsum(held)])
+        self.starts: NDArray[np.int64] = np.concatenate([[0], np.cumsum(held)])
         at = np.arange(int(self.starts[-1])) + np.repeat(
             dataset[START].values.astype(np.int64) - self.starts[:-1], held
         )
@@ -86,7 +87,7 @@ class RecordedPoints:
         for column, name in COLUMNS.items():
             self.rows[column] = dataset[name].values[at]
         axes = ("body", "obstacle")
-        self.names = [str(name) for axis in axes if axis in dataset.coords for name in dataset[axis].values]
+        self.names: list[str] = [str(name) for axis in axes if axis in dataset.coords for name in dataset[axis].values]
 
     def of_frame(self, index: int) -> Any:
         """The rows of one frame."""

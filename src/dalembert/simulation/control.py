@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -243,7 +243,8 @@ def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
 
 # Time series as controllers -------------------------------------------------------------------------------------------
 
-OF = ("effort", "position", "speed")
+Input: TypeAlias = Literal["effort", "position", "speed"]
+OF: tuple[Input, ...] = ("effort", "position", "speed")
 MAX_BYTES = 256_000_000
 MAX_MOTORS = 1000
 
@@ -264,7 +265,7 @@ class TimeSeries:
     {'motor': 0.5}
     """
 
-    def __init__(self, samples: Mapping[str, tuple[ArrayLike, ArrayLike]], of: str = "position") -> None:
+    def __init__(self, samples: Mapping[str, tuple[ArrayLike, ArrayLike]], of: Input = "position") -> None:
         if of not in OF:
             raise ValueError(f"time series: of is {of!r}; give one of {', '.join(OF)}")
         if not samples:
@@ -285,7 +286,7 @@ class TimeSeries:
             self.samples[name] = (t, v)
 
     @classmethod
-    def from_csv(cls, path: str | os.PathLike[str], of: str = "position") -> TimeSeries:
+    def from_csv(cls, path: str | os.PathLike[str], of: Input = "position") -> TimeSeries:
         """From a file of comma-separated values: the first line names the columns, "time" (s) and then motors; each further
         line is an instant.
 

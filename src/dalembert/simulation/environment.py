@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.keywords import with_keywords
 from ..scene.checks import finite, positive
 from ..scene.scene import Scene
-from .control import OF
+from .control import OF, Input
+from .settings import EnvironmentSettings
 from .simulation import Simulation
 
 try:
@@ -44,12 +46,15 @@ class Environment(gymnasium.Env[Vector, Vector]):
     and actions, SimulationError where a run fails.
     """
 
+    @with_keywords(EnvironmentSettings, Simulation)
     def __init__(
-        self, scene: Scene | Callable[[], Scene], *, motors: Sequence[str], of: str = "effort", control_rate: float,
+        self, scene: Scene | Callable[[], Scene], *, motors: Sequence[str],
+        of: Input = "effort", control_rate: float,
         reward: Callable[[Simulation, Vector], float], observe: Callable[[Simulation], Any] | None = None,
         terminated: Callable[[Simulation], bool] | None = None, duration: float | None = None,
         randomize: Callable[[np.random.Generator, Simulation], Any] | None = None,
-        bounds: Mapping[str, tuple[float, float]] | None = None, render_mode: str | None = None, **settings: Any,
+        bounds: Mapping[str, tuple[float, float]] | None = None, render_mode: Literal["rgb_array"] | None = None, 
+        **settings: Unpack[EnvironmentSettings],
     ) -> None:  # fmt: skip
         if of not in OF:
             raise ValueError(f"environment: of is {of!r}; give one of {', '.join(OF)}")
@@ -66,7 +71,8 @@ class Environment(gymnasium.Env[Vector, Vector]):
         self._action = np.zeros(len(self.motors))
         built = scene if isinstance(scene, Scene) else scene()
         least, most = np.transpose([_bounds(built, name, of, bounds or {}) for name in self.motors])
-        self.run = Simulation(built, controller=self._act, control_rate=rate, **{"frames": rate} | settings)
+        given: EnvironmentSettings = {"frames": rate, **settings}
+        self.run = Simulation(built, controller=self._act, control_rate=rate, **given)
         self._period = 1.0 / rate
         self.action_space = gymnasium.spaces.Box(least, most, dtype=np.float64)
         size = self._observation().shape

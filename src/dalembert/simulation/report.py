@@ -51,10 +51,10 @@ class Report:
     redundant: bool  # whether constraints depend on each other
     condition: float  # of the constraint system: its least ratio of pivots, 0 where constraints depend on each other
     stages: dict[str, float]  # s spent in each
-    solver: SolverReport | None  # of the constraint system, where it is iterative
+    solver: SolverReport | Any  # of the constraint system, where it is iterative; else None
     not_solved: str  # steps of contact that missed their tolerance, in a sentence; empty where none did
-    contact: ContactReport | None  # where bodies touch
-    particles: ParticleReport | None  # where they have time steps of their own
+    contact: ContactReport | Any  # where bodies touch; else None
+    particles: ParticleReport | Any  # where they have time steps of their own; else None
     slow_functions: list[str]  # of the user, in plain Python
     interrupted: bool  # by Ctrl-C
     warnings: list[str]  # each was issued as a SimulationWarning, too

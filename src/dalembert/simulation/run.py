@@ -69,7 +69,7 @@ class Advancing:
     _effort_frame: Callable[[], dict[str, np.ndarray]]
     _joint_frame: Callable[[], dict[str, np.ndarray]]
 
-    def advance(self, duration: float, *, progress: Callable[[Any], Any] | None = None) -> Self:
+    def advance(self, duration: float, *, progress: Callable[[Self], object] | None = None) -> Self:
         """Run on for `duration` seconds, recording frames; `progress` is called after each.
 
         Durations add up exactly: if a fixed step ends after the requested time, the next call runs for that much less, which

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.c_function import MEASURE
+from ..core.keywords import with_keywords
 from ..model.compile import Model
 from ..model.tables import CONSTANT, CUSTOM_FORCE, FIELD, LEDGER, PARTICLE_FIELD
 from ..scene.checks import finite, real_array, rotation_matrix
 from ..scene.scene import Scene
 from ..symbolic import GeneralizedCoordinates
 from .registry import override, positive
+from .settings import Settings
 from .simulation import Simulation
 from .state import SYMMETRIC
 from .summary import scene_description
@@ -218,11 +221,13 @@ class Session:
     Raises ValueError, as `Simulation` does.
     """
 
-    def __init__(self, scene: Scene, **settings: Any) -> None:
-        self.scene, self.settings = scene, dict(settings)
+    @with_keywords(Settings, Simulation)
+    def __init__(self, scene: Scene, **settings: Unpack[Settings]) -> None:
+        self.scene = scene
+        self.settings: dict[str, Any] = dict(settings)
         self.settings.pop("duration", None)
-        self.hand = Hand()
-        self.gravity = scene.gravity.copy()
+        self.hand: Hand = Hand()
+        self.gravity: NDArray[np.float64] = scene.gravity.copy()
         self.inputs: dict[str, dict[str, float]] = {}  # motor → inputs that were set
         self.contacts: list[np.ndarray] = []  # of each frame: (k, 10), see `touching`
         self.gravities: list[np.ndarray] = []  # of each frame: (3,) m/s²
@@ -241,7 +246,7 @@ class Session:
             first = next(iter(own.bodies.values()))
             for name, function in ((GRAB, self.hand.load), (CHANGES, None)):
                 own.load(_new_name(own, name), first, function=function)
-        self.run = Simulation(own, **self.settings)
+        self.run: Simulation = Simulation(own, **self.settings)
         if own is not self.scene:
             self._idle_rows()
         self.hand.forget()
@@ -289,7 +294,8 @@ class Session:
         self.run.advance_frame()
         self._store_extras()
 
-    def restart(self, **settings: Any) -> None:
+    @with_keywords(Settings, Simulation)
+    def restart(self, **settings: Unpack[Settings]) -> None:
         """Restart with the current gravity and inputs of motors, and with other settings of `Simulation` if passed.
 
         Raises ValueError for bad settings; the current run then stays.

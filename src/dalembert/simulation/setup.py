@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypedDict, TypeVar, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from ..collide.detect import DETECT_ENTRY as DETECT
 from ..collide.detect import kinds_of
@@ -27,27 +27,10 @@ from .constraint_system import iterative_solver
 from .methods import RungeKutta
 from .methods.contact import TIME_STEPPING
 from .registry import Method, check_step, method_of, option_defaults, require_kinds
+from .settings import MethodOptions
 
 COORDINATES = ("maximal", "joint")
 Class = TypeVar("Class", bound=type)
-
-
-class MethodOptions(TypedDict, total=False):
-    """Options of methods as keywords of `Simulation`, for type checkers; see `RungeKutta`, `Events`, `TimeStepping` and
-    `ImplicitParticles`."""
-
-    dt: float | None
-    rtol: float
-    atol: float | None
-    impacts: str
-    solver: str
-    iterations: int | None
-    tolerance: float | None
-    threads: int
-    sleep_after: float | None
-    newton_tolerance: float
-    linear_tolerance: float
-    linear_solver: str
 
 
 class Setup(NamedTuple):

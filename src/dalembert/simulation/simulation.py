@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..core.keywords import with_keywords
 from ..core.status import OK
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
@@ -39,7 +40,8 @@ from .registry import Method, positive, require_kinds
 from .results import Results
 from .run import Advancing
 from .run_warnings import SOLVERS, at_the_start, sizes
-from .setup import MethodOptions, require_known, set_up, with_method_options
+from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings
+from .setup import require_known, set_up, with_method_options
 from .state import State
 
 
@@ -83,18 +85,27 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
     Raises ValueError for bad arguments and scenes that cannot be run, SimulationError for a run that fails at its start.
     """
 
+    model: Model
+    method: str
+    frames: float
+    settings: dict[str, Any]
+    arguments: dict[str, Any]
+    recorder: Recorder
+    kernel_time: float
+    wall_time: float
+
     def __init__(
         self,
         scene: Scene | Model,
         *,
-        method: str | Method | None = None,
-        hold: str = "projection",
+        method: MethodName | Method | None = None,
+        hold: Hold = "projection",
         stiffness: float = 0.0,
         damping: float = 0.0,
         frames: float = 60.0,
         stop_unsolved: bool = False,
-        coordinates: str | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
-        constraint_solver: str | IterativeSolver = "ldl",
+        coordinates: Coordinates | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
+        constraint_solver: ConstraintSolverName | IterativeSolver = "ldl",
         assemble: bool = False,
         contact_points: bool = True,
         controller: Callable[[Simulation], Any] | None = None,
@@ -266,7 +277,8 @@ def setting_names() -> list[str]:
     return [name for name in inspect.signature(Simulation).parameters if name != "scene"]
 
 
-def simulate(scene: Scene | Model, duration: float, **settings: Any) -> Simulation:
+@with_keywords(Settings, Simulation)
+def simulate(scene: Scene | Model, duration: float, **settings: Unpack[Settings]) -> Simulation:
     """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.
 
     Raises ValueError, SimulationError and KeyboardInterrupt, as `Simulation.advance` does; the attribute `simulation` of the

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
@@ -97,6 +97,10 @@ class State:
     velocity, angular_velocity and particle_velocity follow from the momenta, and what is written to them is written to these.
     """
 
+    model: Model
+    time: float
+    y: NDArray[np.float64]
+
     __slots__ = {
         "_bodies": "(n, 13) x, q, P, L",
         "_commands": "COMMAND rows of what moves by command",
@@ -115,7 +119,7 @@ class State:
     # What the state vector holds --------------------------------------------------------------------------------------
 
     @property
-    def position(self) -> np.ndarray:
+    def position(self) -> NDArray[np.float64]:
         """(n, 3) m, of the centres of mass; a view."""
         return self._bodies[:, 0:3]
 
@@ -124,7 +128,7 @@ class State:
         _set("position", self.position, value)
 
     @property
-    def orientation(self) -> np.ndarray:
+    def orientation(self) -> NDArray[np.float64]:
         """(n, 4) unit quaternions (w, x, y, z), body → world; a view."""
         return self._bodies[:, 3:7]
 
@@ -133,7 +137,7 @@ class State:
         _set("orientation", self.orientation, value)
 
     @property
-    def momentum(self) -> np.ndarray:
+    def momentum(self) -> NDArray[np.float64]:
         """(n, 3) kg m/s; a view."""
         return self._bodies[:, 7:10]
 
@@ -142,7 +146,7 @@ class State:
         _set("momentum", self.momentum, value)
 
     @property
-    def angular_momentum(self) -> np.ndarray:
+    def angular_momentum(self) -> NDArray[np.float64]:
         """(n, 3) kg m²/s, about the centres of mass, world axes; a view."""
         return self._bodies[:, 10:13]
 
@@ -151,7 +155,7 @@ class State:
         _set("angular_momentum", self.angular_momentum, value)
 
     @property
-    def particle_position(self) -> np.ndarray:
+    def particle_position(self) -> NDArray[np.float64]:
         """(m, 3) m; a view."""
         return np.asarray(self._particles[0])
 
@@ -160,7 +164,7 @@ class State:
         _set("particle_position", self.particle_position, value)
 
     @property
-    def particle_momentum(self) -> np.ndarray:
+    def particle_momentum(self) -> NDArray[np.float64]:
         """(m, 3) kg m/s; a view."""
         return np.asarray(self._particles[1])
 
@@ -171,7 +175,7 @@ class State:
     # What follows from it ---------------------------------------------------------------------------------------------
 
     @property
-    def velocity(self) -> np.ndarray:
+    def velocity(self) -> NDArray[np.float64]:
         """(n, 3) m/s, of the centres of mass; writes to it are written to `momentum`."""
         mass = self.model.tables["bodies"].mass[: len(self._bodies), None]
         values = self.momentum / np.where(mass > 0.0, mass, 1.0)
@@ -183,7 +187,7 @@ class State:
         _set("velocity", self.velocity, value)
 
     @property
-    def angular_velocity(self) -> np.ndarray:
+    def angular_velocity(self) -> NDArray[np.float64]:
         """(n, 3) rad/s, world axes; writes to it are written to `angular_momentum`."""
         bodies = self.model.tables["bodies"]
         turned = _turned(self.orientation)
@@ -205,7 +209,7 @@ class State:
         _set("angular_velocity", self.angular_velocity, value)
 
     @property
-    def particle_velocity(self) -> np.ndarray:
+    def particle_velocity(self) -> NDArray[np.float64]:
         """(m, 3) m/s, zero of pinned ones, which take no other; writes to it are written to `particle_momentum`."""
         mass, inverse = self.model.tables["particle_mass"], self.model.tables["particle_inverse_mass"]
 

@@ -22,12 +22,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Unpack
 
 import numpy as np
 
 from ..core.file_format import SAVED, require_suffix
+from ..core.keywords import with_keywords
 from ..core.status import warn
+from .picture_options import MovieOptions, PictureOptions
 
 if TYPE_CHECKING:
     import xarray
@@ -527,6 +529,47 @@ class Trajectory:
     an ``xarray.DataArray``, (time, body, xyz), in metres.
     """
 
+    if TYPE_CHECKING:  # the names of `VARIABLES`, and the axis of time, as attributes
+        time: xarray.DataArray
+        state: xarray.DataArray
+        position: xarray.DataArray
+        orientation: xarray.DataArray
+        momentum: xarray.DataArray
+        angular_momentum: xarray.DataArray
+        particle_position: xarray.DataArray
+        particle_momentum: xarray.DataArray
+        kinetic: xarray.DataArray
+        potential: xarray.DataArray
+        work: xarray.DataArray
+        projection_loss: xarray.DataArray
+        constraint_work: xarray.DataArray
+        balance: xarray.DataArray
+        linear_impulse_balance: xarray.DataArray
+        angular_impulse_balance: xarray.DataArray
+        reaction_force: xarray.DataArray
+        reaction_torque: xarray.DataArray
+        joint_error: xarray.DataArray
+        joint_velocity_error: xarray.DataArray
+        joint_coordinate: xarray.DataArray
+        joint_speed: xarray.DataArray
+        effort: xarray.DataArray
+        contact_force: xarray.DataArray
+        obstacle_contact_force: xarray.DataArray
+        contacts: xarray.DataArray
+        penetration: xarray.DataArray
+        contact_residual: xarray.DataArray
+        contact_point_count: xarray.DataArray
+        contact_point_start: xarray.DataArray
+        contact_point_a: xarray.DataArray
+        contact_point_b: xarray.DataArray
+        contact_point_manifold: xarray.DataArray
+        contact_point_position: xarray.DataArray
+        contact_point_normal: xarray.DataArray
+        contact_point_separation: xarray.DataArray
+        contact_point_force: xarray.DataArray
+        solver_iterations: xarray.DataArray
+        solver_residual: xarray.DataArray
+
     def __init__(self, dataset: xarray.Dataset, *, source: str = "the trajectory") -> None:
         """Wrap `dataset` after checking it; `source` names it in errors.
 
@@ -603,13 +646,19 @@ class Trajectory:
             raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(map(str, self.dataset.data_vars))}")
         return self.dataset[name]
 
-    def __getattr__(self, name: str) -> xarray.DataArray:
-        if name.startswith("_") or name == "dataset":
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError as error:
-            raise AttributeError(error.args[0]) from None
+    if not TYPE_CHECKING:  # to a type checker, a class with `__getattr__` has every attribute
+
+        def __getattr__(self, name: str) -> xarray.DataArray:
+            if name.startswith("_") or name == "dataset":
+                raise AttributeError(name)
+            try:
+                return self[name]
+            except KeyError as error:
+                raise AttributeError(error.args[0]) from None
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in super().__dir__() if not name.startswith("_")]
+        return [*own, *(str(name) for name in self.dataset.data_vars if name in VARIABLES)]
 
     def __contains__(self, name: object) -> bool:
         return name in self.dataset.variables
@@ -804,7 +853,8 @@ class Trajectory:
         """
         return cls(read(Path(path)), source=str(path))
 
-    def save_picture(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    @with_keywords(PictureOptions)
+    def save_picture(self, path: str | os.PathLike[str], **options: Unpack[PictureOptions]) -> Path:
         """Write a picture of one instant, ``time=`` (s; the end if not given), as PNG; `view.still.picture` has more options.
 
         >>> trajectory.save_picture("out/run.png", time=1.5, ghosts=(0.5, 1.0), size=(1600, 900))  # doctest: +SKIP
@@ -813,7 +863,8 @@ class Trajectory:
 
         return still(self, path, **options)
 
-    def save_movie(self, path: str | os.PathLike[str], **options: Any) -> Path:
+    @with_keywords(MovieOptions)
+    def save_movie(self, path: str | os.PathLike[str], **options: Unpack[MovieOptions]) -> Path:
         """Write the run as a film, .mp4 or .gif; `view.still.save_movie` has the options and what it raises.
 
         >>> trajectory.save_movie("out/run.mp4", speed=0.25)  # doctest: +SKIP

@@ -203,7 +203,7 @@ class Lagrangian:
         parameters: Mapping[Any, float] | None = None,
     ) -> None:
         self._variables = variables = Variables(coordinates, time, velocities, parameters)
-        self.coordinates = tuple(variables.names)
+        self.coordinates: tuple[str, ...] = tuple(variables.names)
         lagrangian = variables.read("the Lagrangian", expression)
         rows = Constraints(variables, constraints, nonholonomic)
         nodes = [*_equations(lagrangian, _forces(variables, forces or {}), variables, rows)]

@@ -222,8 +222,8 @@ class LiveViewer(Record):
         """
         super().__init__()
         whole = parse_scene(scene)
-        self.server = serve(host, port, str(scene.get("name", "dalembert")))
-        self.address = f"http://{host}:{self.server.get_port()}"
+        self.server: Any = serve(host, port, str(scene.get("name", "dalembert")))
+        self.address: str = f"http://{host}:{self.server.get_port()}"
         self._told_at = self._timed_at = 0.0
         self._warned: list[str] = []
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []

@@ -43,7 +43,7 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def new_figure(given: Figure | SubFigure | None, height: float, width: float = 7.0) -> Figure | SubFigure:
+def new_figure(given: Figure | SubFigure | None, height: float, width: float = 7.0) -> Figure | Any:
     """The given one, or a new one of this size in inches that belongs to no window."""
     from matplotlib.figure import Figure
 
@@ -163,7 +163,10 @@ class Plots:
         names = [name for name in vars(Plots) if not name.startswith("_")]
         return f"<figures of {self.trajectory.scene_name!r}: {', '.join(names)}>"
 
-    def energy(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
+
+    def energy(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """What the energy at the start has become (J), stacked, so that the sum stays level; below it the error of
         the energy."""
         run = self.trajectory
@@ -189,7 +192,7 @@ class Plots:
             axes[1].set_ylabel("error, J")
         return finish(figure, axes, run.scene_name)
 
-    def phase(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def phase(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """Phase portrait: the coordinate of a joint against its speed, or each coordinate of a body's centre of mass (of
         those that change) against its velocity. A dot marks the start."""
         run = self.trajectory
@@ -219,7 +222,7 @@ class Plots:
             axis.set(xlabel=f"{'xyz'[k]}, m", ylabel=f"{'v' if unit == 'm/s' else 'p'}{'xyz'[k]}, {unit}")
         return finish(figure, list(axes), f"{run.scene_name}: {name}", over_time=False)
 
-    def joint_errors(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def joint_errors(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """How far joints are from closed, position (m) and velocity (m/s), on a logarithmic axis; of more than ten joints
         the largest and the median."""
         run = self.trajectory
@@ -241,7 +244,7 @@ class Plots:
         legend(axes[0])
         return finish(figure, axes, run.scene_name)
 
-    def forces(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def forces(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """Over time: the reaction of a joint (N, N m, on its second body); the effort of a motor, a stop or friction in a
         joint, and the work of any force of the ledger (J); or the contact force on a body or an obstacle (N)."""
         run = self.trajectory
@@ -271,7 +274,7 @@ class Plots:
         legend(axes[0])
         return finish(figure, axes, f"{run.scene_name}: {name}")
 
-    def contact_force(self, a: str, b: str, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def contact_force(self, a: str, b: str, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """Over time: the contact force of `a` on `b`, names of bodies or obstacles, N. Raises ValueError for a run without
         contact points, and for an unknown name."""
         run = self.trajectory
@@ -287,7 +290,7 @@ class Plots:
         legend(axis)
         return finish(figure, [axis], f"{run.scene_name}: {plain(a)} on {plain(b)}")
 
-    def momentum(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def momentum(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """Linear momentum and angular momentum about the origin of everything; beside them what impulses of forces and
         reactions leave unexplained."""
         run = self.trajectory
@@ -314,7 +317,7 @@ class Plots:
 
     def path(
         self, *bodies: str, plane: str | None = None, figure: Figure | SubFigure | None = None, ax: Axes | None = None
-    ) -> Figure | SubFigure:
+    ) -> Figure | Any:
         """Paths of centres of mass in a plane, "xy", "xz" or "yz" (by itself the one in which most happens), of the named
         bodies or of all; a dot marks the end. ax: draw there."""
         run = self.trajectory
@@ -341,7 +344,7 @@ class Plots:
             legend(ax)
         return finish(ax.get_figure(), [ax], run.scene_name if figure is not None else None, over_time=False)
 
-    def stage_times(self, figure: Figure | SubFigure | None = None, ax: Axes | None = None) -> Figure | SubFigure:
+    def stage_times(self, figure: Figure | SubFigure | None = None, ax: Axes | None = None) -> Figure | Any:
         """Where the time of the run went: ms in each stage of its steps, and its share. ax: draw there."""
         run = self.trajectory
         stages = run.report.get("stages")
@@ -360,7 +363,7 @@ class Plots:
         title = run.scene_name if figure is not None else None
         return finish(ax.get_figure(), [ax], title, over_time=False)
 
-    def contact(self, figure: Figure | SubFigure | None = None) -> Figure | SubFigure:
+    def contact(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
         """Contacts over time: how many, how deep anything overlapped (m), and how far from Coulomb's law the solver stopped
         (m/s)."""
         run = self.trajectory
@@ -380,7 +383,7 @@ class Plots:
             axis.set_ylabel(labels[name])
         return finish(figure, axes, run.scene_name)
 
-    def _effort(self, name: str, figure: Figure | SubFigure | None) -> Figure | SubFigure:
+    def _effort(self, name: str, figure: Figure | SubFigure | None) -> Figure | Any:
         """The effort of a force, where it has one, and its work."""
         run = self.trajectory
         at = run.forces.index(name)

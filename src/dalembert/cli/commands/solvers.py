@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ...linalg.iterative import IterativeSolver
     from ...scene.scene import Scene
+    from ...simulation.settings import ConstraintSolverName
 
 LONGEST = 1.0  # s, where no duration is given
 ROWS = (  # solver, preconditioner, equilibration
@@ -108,7 +109,7 @@ def compare_solvers(
     from ...simulation.simulation import Simulation
 
     for way in ways:
-        run = Simulation(scene, **settings, constraint_solver=way)
+        run = Simulation(scene, **settings, constraint_solver=cast("ConstraintSolverName | IterativeSolver", way))
         run.constraint_system()
         failed = None
         try:

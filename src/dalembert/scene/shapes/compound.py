@@ -70,7 +70,7 @@ class Compound(Shape):
 
     listed, convex = True, False
 
-    def __init__(self, parts: Iterable[Part | tuple]) -> None:
+    def __init__(self, parts: Iterable[Part | tuple[Any, ...]]) -> None:
         checked: list[Part] = []
         for index, part in enumerate(parts):
             if not isinstance(part, Part) and not (isinstance(part, tuple | list) and 1 <= len(part) <= 4):

@@ -44,6 +44,7 @@ from ...scene.particles import Particle
 from ...scene.scene import Scene
 from ..agreement import require_agreement
 from ..registry import Method, one_of, positive, whole
+from ..settings import ContactSolverName
 
 TIME_STEPPING = "time_stepping"
 ALIASES = {"converging": "interior_point"}  # of solvers
@@ -56,7 +57,7 @@ class FixedSteps(Method):
     """Options of steps of fixed length: see `TimeStepping`."""
 
     dt: float
-    solver: str = DEFAULT
+    solver: ContactSolverName = DEFAULT  # type: ignore[assignment]  # a name of the registry
     iterations: int | None = None
     tolerance: float | None = None
     threads: int = 1

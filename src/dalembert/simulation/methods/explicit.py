@@ -28,6 +28,7 @@ from ...model.compile import Model
 from ...model.tables import STATE_SIZE
 from ..agreement import require_agreement
 from ..registry import NO, Facts, Method, names, one_of, positive, register
+from ..settings import ImpactLaw
 from .contact import MARGIN, TIME_STEPPING, contact_entry, require_rigid
 
 # Share of rtol and atol where balls or free bodies are in joint coordinates. In maximal coordinates the error of a step is
@@ -195,7 +196,7 @@ class Events(RungeKutta):
     'sequential'
     """
 
-    impacts: str = "simultaneous"
+    impacts: ImpactLaw = "simultaneous"
 
     def __post_init__(self) -> None:
         super().__post_init__()

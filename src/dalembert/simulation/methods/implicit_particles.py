@@ -12,6 +12,7 @@ from ...integrate.stepper import Stepper
 from ...model.compile import Model
 from ...model.tables import System
 from ..registry import Facts, one_of, register
+from ..settings import LinearSolverName
 from .contact import TIME_STEPPING, FixedSteps, compiled_for_particles, particle_stepper
 
 LINEAR_SOLVERS = ("cg", "direct")
@@ -41,7 +42,7 @@ class ImplicitParticles(FixedSteps):
     """
 
     name: str = field(default="linear_implicit_euler", kw_only=False)
-    linear_solver: str = "cg"
+    linear_solver: LinearSolverName = "cg"
 
     def __post_init__(self) -> None:
         one_of("method", self.name, self.names(), "implicit methods of particles")
