@@ -159,52 +159,52 @@ def main() -> None:
     )  # fmt: skip
     page = f"""# Accuracy
 
-Written by `python benchmarks/accuracy.py`, Python {platform.python_version()}, {platform.machine()}. Everything is
-compared with solutions that are known: a pendulum of any amplitude and a free body by Jacobi's elliptic functions, an
-ellipse by Kepler's equation, contact by formulas. The scenes are in `benchmarks/accuracy_cases.py` and
-`benchmarks/accuracy_contact.py`.
+This page shows how large the errors of each method are. It compares runs with known solutions: a pendulum of any
+amplitude and a free body with Jacobi's elliptic functions, an ellipse with Kepler's equation, contact with formulas.
+The scenes are in `benchmarks/accuracy_cases.py` and `benchmarks/accuracy_contact.py`. `python benchmarks/accuracy.py`
+writes this page (here with Python {platform.python_version()}, {platform.machine()}).
 
 ## Order
 
-The error at the end of a run over its step, on both axes logarithmic; the slope of the line that fits best is the order
-that the method has. Six steps each; errors below {ROUNDING:.0e} are rounding, and left out of the fit. A dash: too few are
-above it.
+The figure shows the error at the end of a run against its step, both logarithmic. The slope of the best straight line
+is the measured order of the method. Each line has six steps. Errors below {ROUNDING:.0e} are rounding, and are left out
+of the fit; a dash means that too few errors are above it.
 
 ![error against step, three cases](accuracy-order.png)
 
 {orders}
 
-A joint does not spoil the order of a method: the state is put back on the constraints after each step. A free body alone is
-moved by a rule of fourth order in `splitting` and `time_stepping`; it is forces that make them methods of the second.
-Steps of `dop853` are long before its error is rounding, and so terms of higher orders count in its slope.
+Joints do not reduce the order of a method, because the state is projected onto the constraints after each step.
+`splitting` and `time_stepping` move a free body by a rule of fourth order; with forces they are of second order. The
+steps of `dop853` must be long to keep its error above rounding, so that terms of higher order affect its slope.
 
 ## Tolerances
 
-The error at the end of a run, in brackets the number of steps. `rtol` is a tolerance on the local error: it bounds the
-error that one step adds. The error of the run is the sum of these, and grows with time and with the conditioning of the
-motion. The runs here last 1.3 s (pendulum) and 4 s (the others), and end with errors between {least:.0e} and {most:.0f}
-times `rtol`.
+The table gives the error at the end of a run and, in brackets, the number of steps. `rtol` is a tolerance on the local
+error: it bounds the error that one step adds. The error of the run is the sum of these errors, and grows with time and
+with the conditioning of the motion. The runs here last 1.3 s (pendulum) and 4 s (the others), and end with errors
+between {least:.0e} and {most:.0f} times `rtol`.
 
 {tolerances}
 
 ## Long runs
 
-Nothing here loses energy, so that what its sum gains or loses is error: the largest departure, relative to the largest
-kinetic energy, which is what the audit calls the energy error. "Of the integration" is the part of it that neither projection
-nor constraints have made: the ledger integrates their work too, and where they cancel each other it may be the larger one.
-"Worst joint" is the largest distance by which a joint was open in any frame.
+These mechanisms lose no energy, so every change of their energy is an error. The energy error of the audit is the
+largest change, here relative to the largest kinetic energy. "Of the integration" is the part that comes neither from
+projection nor from constraints. The ledger integrates their work too; if the parts cancel each other, this part may be
+larger than the sum. "Worst joint" is the largest distance by which a joint was open in any frame.
 
 {long}
 
 ## Contact
 
-Relative errors of contact in time steps of 1/240 s, by each solver, and by events.
+The table gives relative errors of contact in time steps of 1/240 s, with each solver, and by events.
 
 {errors}
 
-In time steps an impact happens at the end of the step it falls in, which the bounce shows: it is an error of the first
-order in the step. By events it happens when it happens. What the runs themselves say: the largest residual of Coulomb's law
-in any step, and the energy error, relative.
+In time steps an impact happens at the end of the step that contains it. The bouncing ball shows this error, which is of
+first order in the step. By events an impact happens at its exact time. The next table has what the runs report
+themselves: the largest residual of Coulomb's law in any step, and the relative energy error.
 
 {residuals}
 """

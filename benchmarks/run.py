@@ -115,17 +115,19 @@ def main(quick: bool) -> None:
     others = "\n\n".join(kept(page.read_text(encoding="utf-8"), name) for name in SECTIONS)
     text = f"""# Benchmarks
 
-Written by `make bench` on {time.strftime("%Y-%m-%d")}, Python {platform.python_version()}, {platform.machine()}. Compare the
-ratios, not the times.
+This page compares the speed of dalembert with that of other physics engines, on the same scenes and in the same run.
+Compare the ratios, not the times: the times depend on the machine. `make bench` writes this page (here on
+{time.strftime("%Y-%m-%d")}, Python {platform.python_version()}, {platform.machine()}).
 
 ## A chain of N ball-jointed links
 
-RK4 at 1 ms, one scene, one thread: the time of one step, and its ratio to ours (above 1: slower than dalembert). Engines
-take turns; the shortest counts. A dash: the engine cannot run that chain.
+The table gives the time of one step by RK4 at 1 ms, with one scene and one thread, and its ratio to ours (above 1:
+slower than dalembert). Engines take turns, and the shortest time counts. A dash means that the engine cannot run that
+chain.
 
 {engines}
 
-How our time grows:
+Our time grows with N as follows:
 
 {grown}
 

@@ -155,13 +155,14 @@ def section(problems: tuple[Problem, ...] = PROBLEMS, turns: int = 5, picture: P
 
 ![error of the end point against wall time, three mechanisms]({picture.name})
 
-Error: distance of a point at the end of the mechanism from where our DOP853 at rtol = 1e-14 has it. MuJoCo's accelerations,
-integrated by SciPy's DOP853 in joint coordinates, confirm that reference; smaller errors are not drawn. Time: in the
-compiled loop, the least of {turns} runs that take turns. No damping, no armature, no contact; inertia is given in numbers.
+The error is the distance of a point at the end of the mechanism from its position by our DOP853 at rtol = 1e-14. MuJoCo's
+accelerations, integrated by SciPy's DOP853 in joint coordinates, confirm that reference; errors smaller than their
+difference are not drawn. The time is that of the compiled loop, the least of {turns} runs that take turns. There is no
+damping, no armature and no contact; inertia is given in numbers.
 
 {chr(10).join(notes)}
 
-Wall time for a simulated second at an error:
+Wall time for a simulated second, at three errors:
 
 {head}
 |---|---|{"---|" * len(GOALS)}

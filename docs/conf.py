@@ -19,6 +19,7 @@ extensions = [
     "reference",
     "sources",
     "mathml",
+    "readability",
 ]
 exclude_patterns = ["_*", "gallery"]
 nitpicky = False

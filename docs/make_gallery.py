@@ -16,6 +16,11 @@ from dalembert.view.still import Arrow, still
 HERE = Path(__file__).parent
 LEFT, RIGHT = (0.0, 0.0, -0.5), (0.0, 0.0, 0.5)  # ends of a bar of 1 m
 FORCE, BACK = (0.0, 0.45, 0.0), (0.0, -0.45, 0.0)
+INTRODUCTION = (
+    "The gallery is a collection of ready-made scenes. Each is checked against a known result. Each scene is a file of",
+    "`src/dalembert/gallery/`; `dalembert run NAME` runs it, and `dalembert view NAME` shows it live. The page on",
+    "[stiffness](stiffness.md) compares how methods handle strong forces.",
+)
 
 # What shows best what a scene is about: the instant, s, the ghosts before it, the view.
 PICTURES: dict[str, dict[str, Any]] = {
@@ -93,8 +98,7 @@ def main(names: list[str]) -> None:
 
 def page() -> None:
     """Write the page of all scenes."""
-    lines = ["# Gallery", "", "Each scene is a file of `src/dalembert/gallery/`; `dalembert run NAME` runs it."]
-    lines += ["What methods make of strong forces is on a page of its own, [stiffness](stiffness.md).", ""]
+    lines = ["# Gallery", "", *INTRODUCTION, ""]
     for name in gallery.names():
         text = (gallery.load(name).__doc__ or "").strip()
         lines += [f"## {name}", "", text, "", f"![{name}](gallery/{name}.png)", ""]

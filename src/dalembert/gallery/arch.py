@@ -1,7 +1,7 @@
 """A round arch of stones without mortar stands if it is thick enough, and falls if it is not.
 
 Milankovitch (1907): the line of thrust of a half circle under its own weight fits into a ring of thickness t and mean radius
-R for t/R ≥ 0.1075. A thinner one opens in five hinges, however much friction there is.
+R for t/R ≥ 0.1075. A thinner arch opens in five hinges, for any friction.
 """
 
 from __future__ import annotations

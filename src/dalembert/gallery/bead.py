@@ -1,6 +1,6 @@
 """A bead on a wire: a smooth closed curve in space, under gravity.
 
-In the parameter s of the curve r(s) the motion is |r′|² s̈ + (r′·r″) ṡ² = g·r′, whatever the mass of the bead.
+In the parameter s of the curve r(s) the motion is |r′|² s̈ + (r′·r″) ṡ² = g·r′, for any mass of the bead.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The break: a ball runs into fifteen others, which touch each other, and the blow passes through all of them at once.
+"""The break: a ball hits fifteen others, which touch each other, and the impact passes through all of them at once.
 
-Without friction nothing slows the balls down between impacts: momentum is what it was, and what energy is lost is lost in
-impacts. The rack is the same on both sides of the line of the blow, and so are the speeds after it.
+Without friction nothing slows the balls down between impacts: momentum is constant, and energy is lost only in
+impacts. The rack is symmetric about the line of the impact, and so are the speeds after it.
 """
 
 from __future__ import annotations

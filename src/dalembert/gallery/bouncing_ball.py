@@ -1,7 +1,7 @@
-"""A ball that bounces infinitely often in a finite time, and then rests (Zeno).
+"""A ball bounces infinitely often in a finite time, and then rests (Zeno).
 
-Dropped from h it first hits the ground after t₁ = √(2 h/g), and keeps e of its speed at each impact. The times between
-impacts are 2 t₁ e, 2 t₁ e², ..., a geometric series: at t₁ (1 + e)/(1 − e) all bounces are over.
+Dropped from h it first hits the ground after t₁ = √(2 h/g), and keeps the fraction e of its speed at each impact. The times
+between impacts are 2 t₁ e, 2 t₁ e², ..., a geometric series: at t₁ (1 + e)/(1 − e) all bounces are over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A house of cards stands on friction alone.
+"""A house of cards stands by friction alone.
 
-Two cards of weight W that lean on each other at an angle θ from upright push each other with ½ W tan θ at the top, which
-friction at the foot must bear: it stands for μ ≥ ½ tan θ, and slides down for less.
+Two cards of weight W that lean on each other at an angle θ from upright push each other with ½ W tan θ at the top. Friction
+at the foot must carry this force: the house stands for μ ≥ ½ tan θ, and slides down for less.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A cloth is held at two corners that are nearer to each other than it is wide, and let go; it swings and comes to rest.
+"""A cloth is held at two corners that are closer than its width; it swings and comes to rest.
 
-It starts level along one side and as an arch that hangs along the other. Steps of implicit Euler with one Newton step each
-(Baraff & Witkin 1998) take 1/60 s, where the stiffest waves in the cloth turn several times over.
+It starts level along one side and as a hanging arch along the other. Steps of implicit Euler with one Newton step each
+(Baraff & Witkin 1998) are 1/60 s long, several periods of the stiffest waves in the cloth.
 
-At rest the check finds the balance of forces by virtual work. Let everything below the corners be stretched along z by
-1 + ε: the weights do −ε Σ m g z, z from the corners up, and that is what the energy of the threads gains. Along y, where
-nothing pulls, it gains nothing. The energy is worked out again for that, triangle by triangle.
+At rest the check tests the balance of forces by virtual work. Stretch everything below the corners along z by
+1 + ε: the weights do the work −ε Σ m g z, z from the corners up, and the energy of the threads gains as much. Along y, where
+nothing pulls, it gains nothing. The check computes this energy independently, triangle by triangle.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A cloth falls on a ball, a little beside its middle, and drapes over it: friction keeps it there.
+"""A cloth falls on a ball, a little off its centre, and drapes over it: friction keeps it there.
 
-Without friction (`build(friction=0.0)`) it slides off to the side that is heavier. The ball is fixed, or lies on the ground
+Without friction (`build(friction=0.0)`) it slides off to the heavier side. The ball is fixed, or lies on the ground
 (`build(fixed=False)`) and rolls, with the cloth, to that side. In steps of 1/240 s the cloth moves by less than its
 thickness.
 """

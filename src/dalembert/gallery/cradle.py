@@ -1,7 +1,7 @@
 """Newton's cradle: equal balls side by side on threads, the first one lifted.
 
-What the balls do after the impact is no consequence of Newton's laws alone: the law of several impacts at one instant
-decides. One at a time ("sequential"), the last ball takes the velocity of the first, as it does on the desk. All at once
+Newton's laws alone do not determine the motion after the impact: the law for several impacts at one instant decides. With one
+impact at a time ("sequential"), the last ball takes the velocity of the first, as on a desk. With all at once
 ("simultaneous", "poisson"), the first recoils and all others move.
 """
 

@@ -1,6 +1,6 @@
-"""A row of dominoes: the first is pushed, each strikes the next, and the wave runs at a speed that settles.
+"""A row of dominoes: the first is pushed, each strikes the next, and the wave approaches a steady speed.
 
-Once it has settled, every domino does what the one before it did, a fixed time later.
+In steady state every domino repeats the motion of the one before it, a fixed time later.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A double pendulum in space: both hinge axes lie 45° off the horizontal, to either side, so that the arms leave the plane.
 
 With ω₂ = θ̇₁ a₁ + θ̇₂ R₁ a₂ and so on, the motion in the two angles follows from Kane's equations
-Σ (∂v/∂θ̇)·m (v̇ − g) + (∂ω/∂θ̇)·(I ω̇ + ω × I ω) = 0, which the check integrates on its own.
+Σ (∂v/∂θ̇)·m (v̇ − g) + (∂ω/∂θ̇)·(I ω̇ + ω × I ω) = 0, which the check integrates independently.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Euler's disk: a coin that rolls round on its edge goes faster and faster as it sinks.
+"""Euler's disk: a coin that rolls on its edge goes round faster and faster as it sinks.
 
-In steady motion, with Ω the rate at which the point of contact goes round, α the slope of the coin, ω₃ its spin about its
-axis and A, C its moments of inertia across and along that, angular momentum about the point of contact asks for
+In steady motion, let Ω be the rate at which the point of contact goes round, α the slope of the coin, ω₃ its spin about its
+axis and A, C its moments of inertia across and along that axis. Angular momentum about the point of contact requires
 
     (C + m R²) ω₃ Ω sin α − A Ω² sin α cos α + m g R cos α = 0.
 
 At the start ω₃ = 0, the centre is at rest, and Ω² sin α = 4 g/R (H. K. Moffatt, "Euler's disk and its finite-time
-singularity", Nature 404, 2000). The air, here a torque against the turning, takes α down slowly, and Ω grows. Time steps
-themselves take something at a rolling contact: 2 % of the energy a second at this step, in proportion to it.
+singularity", Nature 404, 2000). The air, here a torque against the rotation, slowly reduces α, and Ω grows. Time steps
+dissipate energy at a rolling contact: 2 % a second at this step, in proportion to the step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A conveyor belt, a lift and a driven crank: three things that move by command, and their theory.
+"""A conveyor belt, a lift and a driven crank: three prescribed motions, and their theory.
 
 A box on a belt of speed u slides for the time u/(μ g), and then moves with the belt; the belt's work is m u², half of which
 becomes heat. A box on a lift rises with it, and the lift's work is m g h. The piston of a crank of radius r with a rod of

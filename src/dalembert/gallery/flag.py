@@ -1,8 +1,8 @@
-"""A flag on a pole in gusty wind, let go from hanging straight out.
+"""A flag on a pole in gusty wind, released from a straight horizontal position.
 
-The wind pushes each triangle along its normal as ½ ρ |u_n| u_n, u the wind relative to it: it gives energy where the flag
-goes with it and takes energy where the flag goes against it. Gusts come and go, travel along and turn from side to side.
-A breeze, `build(speed=1.5)`, does not bear the flag.
+The wind pushes each triangle along its normal as ½ ρ |u_n| u_n, with u the wind relative to it. It adds energy where the flag
+moves with it and takes energy where the flag moves against it. Gusts grow and fade, travel along and turn from side to side.
+A breeze, `build(speed=1.5)`, cannot hold the flag up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Two forces at the ends of a bar: equal ones move it without turning it, opposite ones turn it without moving it.
 
-Equal: x = 2 F t²/(2 m), no torque about the centre. Opposite (a couple, which here turns with the bar): no force in all,
-θ = ½ (F l/I) t². Either way the work of each force is F times the way of its point: F x, and F (l/2) θ.
+Equal: x = 2 F t²/(2 m), no torque about the centre. Opposite (a couple, which here turns with the bar): no total force,
+θ = ½ (F l/I) t². In both cases the work of each force is F times the displacement of its point: F x, and F (l/2) θ.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The same force at the centre of a bar and at the end of another: equal accelerations, more energy.
 
-Both centres move by F t²/(2 m), for F = d P/d t wherever it acts. The second bar turns as well,
+Both centres move by F t²/(2 m), because F = d P/d t for any point of action. The second bar turns as well,
 
     I θ̈ = F a cos θ,  ½ I θ̇² = F a sin θ,
 
-and the force does that much more work, for its point moves that much farther. The bars lie along x and float freely; the
+and the force does that much more work, because its point moves that much farther. The bars lie along x and float freely; the
 force points along y and acts a = l/2 from the centre.
 """
 

@@ -1,8 +1,8 @@
 """One double pendulum by every formulation: penalty, multipliers with feedback or projection, joint and symbolic coordinates.
 
-The equations are the same; what differs is who keeps the joints closed. A penalty lets them stretch by what they bear over
-its stiffness, and rings, which takes small steps; feedback lets them drift as far as the method's errors push them;
-projection puts them back after every step; joint coordinates, and those of a user's own, written in SymPy, cannot open them,
+The equations are the same; the difference is how the joints stay closed. With a penalty they stretch by their load over
+its stiffness, and oscillate, which needs small steps. With feedback they drift as far as the method's errors push them.
+Projection closes them after every step. Joint coordinates, and the user's own coordinates in SymPy, cannot open them,
 and have fewer numbers to integrate. The reference is that of the scene double-pendulum: Kane's equations in the two angles,
 integrated by SciPy.
 """

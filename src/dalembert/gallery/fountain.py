@@ -1,8 +1,8 @@
-"""A hundred thousand particles of a fountain fall back, on the ground, a ball and a box, and bounce.
+"""A hundred thousand particles of a fountain fall back and bounce, on the ground, a ball and a box.
 
-The fountain is turned off at the start: in the air is what left its nozzle within the last rise. Until a particle touches
-something it follows its parabola, which leapfrog steps keep to rounding. After that its energy only falls, by what bounces
-and friction take.
+The fountain is turned off at the start: the air contains the particles that left its nozzle within the last rise. Until a
+particle touches something it follows its parabola, which leapfrog steps conserve to rounding. After that its energy only
+falls, by bounces and friction.
 """
 
 from __future__ import annotations

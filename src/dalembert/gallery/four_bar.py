@@ -1,7 +1,7 @@
-"""A crank and rocker: a plane four-bar linkage of bodies in space, on four hinges.
+"""A crank and rocker: a planar four-bar linkage of bodies in space, on four hinges.
 
-Four hinges take 20 of the 18 freedoms of three bodies, yet one is left: three constraints are redundant and are resolved.
-With φ the angle of the crank, J(φ) = Σ m |∂x/∂φ|² + I (∂α/∂φ)² and V(φ) follow from closing the loop, and
+Four hinges remove 20 of the 18 degrees of freedom of three bodies, yet one is left: three constraints are redundant and are
+resolved. With φ the angle of the crank, J(φ) = Σ m |∂x/∂φ|² + I (∂α/∂φ)² and V(φ) follow from closing the loop, and
 
     φ̇ = √(2 (E − V(φ))/J(φ)).
 """

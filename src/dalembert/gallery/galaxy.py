@@ -1,9 +1,9 @@
 """Two galaxies pass each other and draw out tails and a bridge (A. & J. Toomre, "Galactic bridges and tails", 1972).
 
-Each is a heavy nucleus and a cold disc, which turns as its own gravity asks. All attract each other, by the tree of Barnes &
-Hut (1986), in leapfrog steps. Units: the mass of a galaxy, the radius of its disc, and G = 1, so that the rim turns once in
-about 6. The nuclei set out on parabolas of the closest approach that is asked for. The tides pull out of each disc an arm
-towards the other galaxy and one away from it.
+Each is a heavy nucleus with a cold disc that rotates in balance with its own gravity. All particles attract each other, by
+the tree of Barnes & Hut (1986), in leapfrog steps. Units: the mass of a galaxy, the radius of its disc, and G = 1, so that
+the rim turns once in about 6. The nuclei start on parabolas with the given closest approach. The tides pull an arm out of
+each disc towards the other galaxy, and one away from it.
 """
 
 from __future__ import annotations

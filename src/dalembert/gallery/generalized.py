@@ -1,11 +1,11 @@
-"""The double pendulum in two angles: a user's own coordinates, written in SymPy, drive the bodies of a scene.
+"""The double pendulum in two angles: the user's own coordinates, written in SymPy, drive the bodies of a scene.
 
-With R₁ = R(a₁, θ₁) and R₂ = R₁ R(a₂, θ₂) the centres are x₁ = R₁ c₁ and x₂ = R₁ e + R₂ (c₂ − e). From that the equations
+With R₁ = R(a₁, θ₁) and R₂ = R₁ R(a₂, θ₂) the centres are x₁ = R₁ c₁ and x₂ = R₁ e + R₂ (c₂ − e). From these the equations
 
     Jᵀ M J θ̈ = Jᵀ (Q − M J̇ θ̇)
 
-are derived and compiled; Q is what the scene exerts. With six coordinates a body and hinges as constraints the same scene
-moves alike, and its hinges bear the same.
+are derived and compiled; Q are the forces of the scene. With maximal coordinates and hinges as constraints the same scene
+has the same motion and the same forces in its hinges.
 """
 
 from __future__ import annotations

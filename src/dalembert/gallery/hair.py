@@ -1,7 +1,7 @@
 """Hair on a ball, standing on end, falls and is blown to one side.
 
 Each hair is a thread of particles that resists stretching and bending; its first two points are pinned, so that it grows out
-of the ball upright. Air drags at it in proportion to its speed past it. The hair lies on the ball with friction; hairs pass
+of the ball upright. Air drag is proportional to the relative speed. The hair lies on the ball with friction; hairs pass
 through each other.
 """
 

@@ -1,6 +1,6 @@
-"""A tonne on a gram: the ratio of masses, a million, is what iterations from contact to contact cannot cope with.
+"""A tonne on a gram: iterations from contact to contact fail at this mass ratio of a million.
 
-The light box bears the weight of the heavy one and stays where it is. The converging solver solves all contacts together.
+The light box carries the weight of the heavy one and stays in place. The converging solver solves all contacts together.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A block on an incline of 30°: with friction 0.3 it slides with a = g (sin 30° − 0.3 cos 30°), with 0.7 it sticks.
 
-Gravity is tilted instead of the ground. A block that sticks must not creep, however long one waits.
+Gravity is tilted instead of the ground. A sticking block must not creep, in any length of time.
 """
 
 from __future__ import annotations

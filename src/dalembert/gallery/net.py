@@ -1,7 +1,7 @@
 """Boxes fall into a net that is tied at its rim, and lie in it.
 
-The net is of springs between particles, which touch the boxes; boxes touch each other. Particles take steps of implicit
-Euler by Newton's method, and boxes move by what the particles push. What these give and those take is one impulse: momentum
+The net consists of springs between particles, which touch the boxes; boxes touch each other. Particles take steps of implicit
+Euler by Newton's method, and boxes move by the push of the particles. Action and reaction are one impulse: momentum
 is balanced to rounding.
 """
 

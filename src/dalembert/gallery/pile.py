@@ -1,6 +1,6 @@
-"""Random convex hulls poured into a bin come to rest.
+"""Random convex hulls, poured into a bin, come to rest.
 
-No two are alike; faces, edges and corners meet in every way. Whatever falls in, the energy of the fall is found again in the
+No two are alike; faces, edges and corners meet in every way. The energy of the fall is found again in the
 ledger of impacts and friction.
 """
 

@@ -1,6 +1,6 @@
-"""A pyramid of boxes at rest: nothing creeps, and the ground bears all of the weight.
+"""A pyramid of boxes at rest: nothing creeps, and the ground carries all of the weight.
 
-Every box stands on two; how the weight is shared among the contacts is not determined, but the law is met everywhere.
+Every box stands on two others. The share of the weight at each contact is not determined, but the law holds at all contacts.
 """
 
 from __future__ import annotations

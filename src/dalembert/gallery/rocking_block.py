@@ -1,8 +1,8 @@
-"""A block that rocks from one edge to the other (G. W. Housner, 1963).
+"""A block rocks from one edge to the other (G. W. Housner, 1963).
 
-It falls about an edge; as it stands upright the other edge hits the ground, and the block goes on about that one. Angular
-momentum about the new edge is kept, which leaves the part 1 − 3/2 sin² α of its angular velocity, where tan α = half width /
-half height.
+It falls about an edge. When it stands upright the other edge hits the ground, and the block continues about that edge.
+Angular momentum about the new edge is conserved, which leaves the fraction 1 − 3/2 sin² α of its angular velocity, where tan
+α = half width / half height.
 """
 
 from __future__ import annotations

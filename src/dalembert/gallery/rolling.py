@@ -1,7 +1,7 @@
-"""A ball set down with a speed slides, and friction turns it until it rolls: at 5/7 of the speed, whatever the friction.
+"""A ball is set down with a speed and slides; friction turns it until it rolls, at 5/7 of the speed, for any friction.
 
-Its angular momentum about a point of the ground is constant, as friction acts in the ground: m v r + ⅖ m r² ω = m v₀ r, and
-v = ω r when it rolls. It slides for 2 v₀/(7 μ g), and loses 2/7 of its energy.
+Its angular momentum about a point of the ground is constant, because friction acts in the ground: m v r + ⅖ m r² ω = m v₀ r,
+and v = ω r when it rolls. It slides for 2 v₀/(7 μ g), and loses 2/7 of its energy.
 """
 
 from __future__ import annotations

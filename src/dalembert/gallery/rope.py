@@ -1,7 +1,7 @@
-"""A rope of twenty rods with a heavy ball at its end, let go from a quarter of a circle.
+"""A rope of twenty rods with a heavy ball at its end, released from a quarter of a circle.
 
-The rods hang on ball joints. The check integrates the same rope in its absolute angles, M(θ) θ̈ = f(θ, θ̇), with none of
-the joints' forces in it.
+The rods hang on ball joints. The check integrates the same rope in its absolute angles, M(θ) θ̈ = f(θ, θ̇), without
+joint forces.
 """
 
 from __future__ import annotations

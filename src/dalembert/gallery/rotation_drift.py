@@ -1,8 +1,8 @@
 """A rotation matrix or a quaternion? The same free body in both, and how each drifts.
 
-With R: x, R, P, L, 18 numbers a body, Ṙ = [ω]× R. With q: x, q, P, L, 13 numbers, q̇ = ½ ω q. In both ω = R I⁻¹ Rᵀ L.
-Steps of finite length leave RᵀR = 1 in six ways, and |q| = 1 in one, which a division repairs; a matrix that is no longer a
-rotation bends ω as well. The scene is the body itself; `compare` integrates it both ways with `dalembert.solve`.
+With R: x, R, P, L, 18 numbers for each body, Ṙ = [ω]× R. With q: x, q, P, L, 13 numbers, q̇ = ½ ω q. In both ω = R I⁻¹ Rᵀ L.
+Finite steps drift from RᵀR = 1 in six ways, and from |q| = 1 in one, which a division corrects; a matrix that is no longer a
+rotation also gives a wrong ω. The scene is the body itself; `compare` integrates it both ways with `dalembert.solve`.
 """
 
 from __future__ import annotations

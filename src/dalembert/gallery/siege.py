@@ -1,8 +1,8 @@
 """The trebuchet's stone hits a wall.
 
-The machine, the flight and the wall are one run by time steps: joints, gears and contacts in one solve. The sling lets go at
-the end of the step in which the stone turns to fly at the angle. The wall stands where the stone comes down, 168 m away, and
-does not stir before.
+The machine, the flight and the wall are one run by time steps: joints, gears and contacts in one solve. The sling releases
+the stone at the end of the step in which its velocity reaches the release angle. The wall stands where the stone comes down,
+168 m away, and does not move before.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The trebuchet with a sling of cord in place of its rod: a thread of particles between bodies.
+"""The trebuchet with a sling of cord instead of its rod: a thread of particles between bodies.
 
-The thread does not stretch: its links are rods. Joints tie one end to the tip of the beam and the other to the stone, so that
-beam and stone pull at it and it at them. It starts straight; then waves run along it. The stone leaves it when it flies at
-the angle asked for, and the empty sling whips on behind the beam.
+The thread does not stretch: its links are rods. Joints connect one end to the tip of the beam and the other to the stone, so
+that beam and stone pull at it and it pulls at them. It starts straight; then waves run along it. The stone leaves it at the
+release angle, and the empty sling whips on behind the beam.
 
-The check integrates the machine with one angle a link and no force of the thread in it, and demands that no link pushes
-before the release. A thread of no mass is straight, and throws as the trebuchet's sling does. What it weighs costs speed in
-proportion, as if it stayed straight; its waves add or take a part that falls as the mass to the power 3/2.
+The check integrates the machine with one angle for each link and no force of the thread, and requires that no link pushes
+before the release. A thread without mass is straight, and throws as the trebuchet's sling does. The weight of the thread
+costs speed in proportion, as if it stayed straight; its waves add or take a part that falls as the mass to the power 3/2.
 """
 
 from __future__ import annotations

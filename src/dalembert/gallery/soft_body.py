@@ -1,8 +1,8 @@
 """A soft beam bends under its weight at one end, and a soft block falls, bounces and comes to rest.
 
-Both are of tetrahedra on which the deformation is constant. Such elements are too stiff in bending ("locking"): with 1, 2
-and 4 cells across, the beam's tip goes down by 36, 68 and 89 % of ρ g A L⁴/(8 E I). In compression they are hardly so: on a
-ground without friction the block loses ρ g h²/(2 E) of its height h, to 5 %, where that is 3 % of the height.
+Both consist of tetrahedra with constant deformation. Such elements are too stiff in bending ("locking"): with 1, 2
+and 4 cells across, the beam's tip sinks by 36, 68 and 89 % of ρ g A L⁴/(8 E I). In compression they are nearly right: on a
+ground without friction the block loses ρ g h²/(2 E) of its height h, to 5 %, if that is 3 % of the height.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Masses on springs in a row, hung up unstretched and let go: every normal mode at once, each against its own formula.
+"""Masses on springs hang in a row and are released unstretched: every normal mode at once, each against its own formula.
 
-n masses m with springs k below a fixed point have the modes sin((2 j − 1) π i/(2 n + 1)), i = 1 … n, of the frequencies
-ω_j = 2 √(k/m) sin((2 j − 1) π/(2 (2 n + 1))), all of which gravity sets off: each swings as cos ω_j t about its sag. Implicit
-Euler makes of a mode q⁺ = q + h q̇⁺, q̇⁺ = (q̇ − h ω² q)/(1 + h² ω²), whatever h ω is. So a chain as stiff as steel,
-`build(stiffness=1e8, mass=1e-3)`, goes in steps of 1/60 s (`STIFF`), where explicit methods need a few millionths of one.
+n masses m with springs k below a fixed point have the modes sin((2 j − 1) π i/(2 n + 1)), i = 1 … n, of the frequencies ω_j =
+2 √(k/m) sin((2 j − 1) π/(2 (2 n + 1))). Gravity excites all of them: each oscillates as cos ω_j t about its sag. For a mode
+implicit Euler gives q⁺ = q + h q̇⁺, q̇⁺ = (q̇ − h ω² q)/(1 + h² ω²), for any h ω. So a chain as stiff as steel,
+`build(stiffness=1e8, mass=1e-3)`, takes steps of 1/60 s (`STIFF`); explicit methods need a few millionths of a second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ten boxes on top of one another: each interface bears the weight of what stands above it, and nothing moves.
+"""Ten boxes on top of one another: each interface carries the weight of the boxes above it, and nothing moves.
 
 A face that rests on a face touches it in four points, so that the forces at the points are not determined; their sums are:
 k m g under the k-th box from the top.

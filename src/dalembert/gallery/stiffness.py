@@ -1,9 +1,9 @@
-"""One pendulum whose rod is a constraint, a penalty or a spring: how accurate each is, and what that costs.
+"""One pendulum whose rod is a constraint, a penalty or a spring: the accuracy of each, and its cost.
 
-A bob of mass m on a stiff spring k swings with the tension T = m (g cos θ + l θ̇²), which stretches the spring by T/k, and
-rings about that, as it starts unstretched. So lengths are wrong by about T/k, and explicit methods have to follow the
-ringing, at √(k/m): accuracy is bought with steps. A Lagrange multiplier bears T without any stretch. Implicit Euler takes
-steps of any size on the spring and damps the ringing, but also the swing.
+A bob of mass m on a stiff spring k swings with the tension T = m (g cos θ + l θ̇²), which stretches the spring by T/k. It
+oscillates about that, because it starts unstretched. So lengths are wrong by about T/k, and explicit methods have to follow
+the oscillation, at √(k/m): accuracy costs steps. A Lagrange multiplier carries T without any stretch. Implicit Euler takes
+steps of any size on the spring and damps the oscillation, but also the swing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Boxes, balls and stones tumble down a hillside: a height field, whose inner edges are not felt.
+"""Boxes, balls and stones tumble down a hillside: a height field, whose inner edges have no effect.
 
-The hill falls to a hollow with a rim, where what came down comes to rest. Whatever falls, the energy of the fall is found
+The hill falls to a hollow with a rim, where the bodies come to rest. The energy of the fall is found
 again in the ledger of impacts and friction.
 """
 

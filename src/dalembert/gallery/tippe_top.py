@@ -1,6 +1,6 @@
-"""A tippe top: spun on its round bottom it turns over and stands on its stem, its weight lifted by friction.
+"""A tippe top: spun on its round bottom it turns over and stands on its stem; friction lifts its weight.
 
-Whatever the friction, the force of the ground acts at the point of contact, and the vector a from the centre of mass to it
+For any friction, the force of the ground acts at the point of contact, and the vector a from the centre of mass to it
 is −R z + e n with n the axis. So L·a is constant (J. H. Jellett, "A treatise on the theory of friction", 1872), although
 energy is lost and the spin about the axis of the top changes its sign.
 """

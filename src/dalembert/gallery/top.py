@@ -1,10 +1,10 @@
 """A heavy symmetric top on a fixed point: nutation, or steady precession.
 
-With I₁ the moment across at the point, I₃ that about the axis, and p_ψ = I₃ ω₃ and p_φ kept,
+With I₁ the moment of inertia across the axis at the fixed point, I₃ that about the axis, and p_ψ = I₃ ω₃ and p_φ constant,
 
     φ̇ = (p_φ − p_ψ cos θ)/(I₁ sin² θ),  I₁ θ̈ = I₁ φ̇² sin θ cos θ − p_ψ φ̇ sin θ + m g l sin θ.
 
-It precesses steadily where I₁ Ω² cos θ − p_ψ Ω + m g l = 0.
+It precesses steadily if I₁ Ω² cos θ − p_ψ Ω + m g l = 0.
 """
 
 from __future__ import annotations

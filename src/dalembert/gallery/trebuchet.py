@@ -1,12 +1,12 @@
 """A trebuchet on wheels throws a stone.
 
-The frame rolls along the ground, its wheels geared to it as to a rack (x = r φ); the beam turns on the frame; the
-counterweight swings from its short arm; the sling is a rod of no mass from the long arm to the stone. The sling lets go
-when the stone flies at the angle asked for, and the run ends where it lands. All moves in a plane. There is no trough: the
-stone dips a little before the sling lifts it.
+The frame rolls along the ground, and its wheels are geared to the ground (x = r φ). The beam turns on the frame, the
+counterweight swings from its short arm, and the sling is a rod without mass from the long arm to the stone. The sling
+releases the stone at the given angle of its velocity, and the run ends where the stone lands. The motion is planar. There is
+no trough: the stone dips a little before the sling lifts it.
 
-The check integrates the machine in four coordinates (place of the frame; angles of beam, counterweight and sling), finds
-the release on its own, and lets the stone fly on a parabola.
+The check integrates the machine in four coordinates (position of the frame; angles of beam, counterweight and sling), finds
+the release independently, and continues the stone on a parabola.
 """
 
 from __future__ import annotations

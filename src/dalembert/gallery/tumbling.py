@@ -1,11 +1,11 @@
-"""A free body that spins about its middle axis and turns over again and again.
+"""A free body spins about its middle axis and flips over again and again.
 
 Euler's equations have Jacobi's elliptic functions as their solution. With I₁ < I₂ < I₃ and L² > 2 E I₂,
 
     ω = (A cn τ, B sn τ, C dn τ),  τ = τ₀ + t √((I₃ − I₂)(L² − 2 E I₁)/(I₁ I₂ I₃)),
     k² = (I₂ − I₁)(2 E I₃ − L²) / ((I₃ − I₂)(L² − 2 E I₁)),
 
-in axes of the body, of period 4 K(k) in τ (Landau & Lifshitz, Mechanics, § 37).
+in body axes, of period 4 K(k) in τ (Landau & Lifshitz, Mechanics, § 37).
 """
 
 from __future__ import annotations

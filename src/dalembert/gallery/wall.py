@@ -2,7 +2,7 @@
 
 Columns of boxes stand side by side without a gap, so that every box touches four others. Passes of Gauss–Seidel alone let
 such a wall sway and creep; shock propagation (`contact/shock_propagation.py`) carries the loads down the columns in one
-pass, and the wall stays where it was built.
+pass, and the wall stays in place.
 """
 
 from __future__ import annotations
