@@ -209,8 +209,8 @@ def interior_step(problem, mean):
 
 @njit
 def find_steps(problem, target, second_order):
-    """δλ and δz of contacts; δa and δb of rows, for a corrector `second_order` with the predictor's steps. Returns the longest
-    step α that stays in the cones, at most UNBOUNDED, and the changes of the mean of λ·z with α and with α²."""
+    """δλ and δz of contacts; δa and δb of rows, for a corrector `second_order` with the predictor's steps. Returns the
+    longest step α that stays in the cones, at most UNBOUNDED, and the changes of the mean of λ·z with α and with α²."""
     step, longest, linear, square, count = problem.step[0], UNBOUNDED, 0.0, 0.0, 0
     for i in range(step.contacts):
         if problem.cones[i].compliance > 0.0:
@@ -288,8 +288,8 @@ def to_zero(x, d):
 
 @njit
 def move(problem, length):
-    """Add `length` times the step to speeds, forces and slacks; and to slacks what the linear prediction of û_n misses. Returns
-    the mean of λ·z over contacts and bounds."""
+    """Add `length` times the step to speeds, forces and slacks; and to slacks what the linear prediction of û_n misses.
+    Returns the mean of λ·z over contacts and bounds."""
     step, total, count = problem.step[0], 0.0, 0
     add_scaled_direction(problem, length)
     for i in range(step.contacts):

@@ -109,9 +109,9 @@ class _Groups:
             self.size[self.carrier[p]] += 1
             self.turned[i] = self.turned[p] @ node.turned.reshape(3, 3)
             self.offset[i] = self.offset[p] + self.turned[p] @ node.anchor_parent - self.turned[i] @ node.anchor
-        for i in np.flatnonzero(~self.absorbed & (self.size > 1)):
-            if nodes.kind[i] != FREE:
-                members = np.flatnonzero(self.carrier == i)
+        for root in np.flatnonzero(~self.absorbed & (self.size > 1)):
+            if nodes.kind[root] != FREE:
+                members = np.flatnonzero(self.carrier == root)
                 self.offset[members] -= self._mass_of(members)[1]
 
     def _mass_of(self, members: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
