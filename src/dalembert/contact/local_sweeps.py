@@ -1,9 +1,9 @@
-"""Sweeps over the few contacts of a large island that are still above its aim, and over those of their bodies.
+"""Sweeps over the few contacts of a large island that are still above its aim, and over all contacts of their bodies.
 
-Where bodies collide, most contacts of an island are solved after some tens of sweeps, and a few are not: they swing under the
-momentum of `parallel.carry_on`, or share a body with a hundred others. Sweeps without momentum over these and their
-neighbours solve them at next to no cost. Where load passes through a pile at rest, what is left at one contact is passed on
-to the next, and it takes sweeps over all. So the few are swept only where they are few.
+If bodies collide, most contacts of an island are solved after some tens of sweeps. A few are not: they oscillate under the
+momentum of `parallel.carry_on`, or their body has a hundred other contacts. Sweeps without momentum over these contacts and
+their neighbours solve them at little cost. In a pile at rest, force chains pass the error of one contact on to the next, and
+only sweeps over all contacts reduce it. So local sweeps are made only if few contacts are above the aim.
 """
 
 from ..collide.tables import MOVED

@@ -230,10 +230,10 @@ def over_colours_of_groups(kind, island, tables):
 # reached and x⁻ what the one before it reached (Y. Nesterov 1983), take a third to a fifth as many. x are the impulses and
 # the velocities that follow from them; these are linear in the impulses, so that the two stay consistent. What leaves its
 # cone on the way is projected when the sweep comes to it. Without friction a convex function is minimized, and β = 0.8 is
-# best. With friction some contacts that slide swing, more and more, where β > 0.7. So β is large for most of a cycle, which
-# carries load through the pile, and small for the rest, in which what swings dies out. After a cycle, where few contacts are
-# left above the aim, sweeps over these and their neighbours end what still swings (`local_sweeps`). On recorded steps of
-# piles that takes a half to a fifth of the sweeps with the best constant β.
+# best. With friction some sliding contacts oscillate with growing amplitude if β > 0.7. So β is large for most of a cycle,
+# which carries load through the pile, and small for the rest, which damps the oscillation. If few contacts are above the aim
+# after a cycle, sweeps over these and their neighbours follow (`local_sweeps`). On recorded steps of piles this takes a half
+# to a fifth of the sweeps with the best constant β.
 FAST, SLOW = 0.9, 0.5
 FAST_SWEEPS, CYCLE = 24, 32
 MOMENTUM_OF_CORRECTIONS = 0.8
