@@ -328,12 +328,11 @@ gain on each joint; the same scene in MuJoCo by `export_mjcf`, with elliptic con
 for three seconds are timed (`benchmarks/robots.py`). Unsolved are steps above 1e-6 m/s, from the fall on the ground on; the
 residual is that of the worst step."""
 
-WHERE = """Most robots rest after one sweep, and the rest of a step counts: for a quadruped of 26 bodies some 16 % is
-collision detection, 14 % kinematics, 20 % the mass matrix and the drifts, 10 % the books of the audit, 20 %
-rows and their solution. Those far above the median either sway for seconds, at the end of long arms or on edges
-of their feet, so that sweeps do not reach the tolerance and the converging solver is called (`iiwa`, `romeo`,
-`panda`, `ur5`), or have gears or joints that follow others, so that each row takes a solution of the loops
-(`baxter`, `pr2`, `tiago`, `icub`)."""
+WHERE = """Most robots rest after one sweep, and the rest of a step counts: kinematics, the mass matrix and the drifts of the
+links, collision detection, rows and their solution, and the books of the audit, none of them more than a fifth. Those
+far above the median have many contacts whose rows reach many speeds (`tiago`, `tiago dual`, `baxter`), loops that the end of
+each step closes (`baxter`, `pr2`), or sway for seconds, at the end of long arms or on edges of their feet, so that sweeps do
+not reach the tolerance and the converging solver is called (`quadruped`, `panda`)."""
 
 
 if __name__ == "__main__":

@@ -185,3 +185,27 @@ def test_stops_of_geared_legs_give_the_same_bits_however_many_threads_there_are(
         states.append(run.state)
     assert np.array_equal(states[0].position, states[1].position)
     assert np.array_equal(states[0].momentum, states[1].momentum)
+
+
+def whirling(speed):
+    """Two links on hinges far above the ground, whose speeds are `speed` and half of its opposite, rad/s."""
+    scene, material = dal.Scene("whirling", gravity=(0, 0, 0)), dal.Material(friction=0.5)
+    spin, opposite = np.array([0.0, speed, 0.0]), np.array([0.0, -0.5 * speed, 0.0])
+    v = np.cross(spin, [0.25, 0, 0])
+    a = scene.add_body("a", dal.Box(0.5, 0.05, 0.05), mass=1.0, position=(0.25, 0, 2), velocity=v, angular_velocity=spin,
+                       material=material)  # fmt: skip
+    v = np.cross(spin, [0.5, 0, 0]) + np.cross(opposite, [0.25, 0, 0])
+    b = scene.add_body("b", dal.Box(0.5, 0.05, 0.05), mass=1.0, position=(0.75, 0, 2), velocity=v,
+                       angular_velocity=opposite, material=material)  # fmt: skip
+    scene.hinge("shoulder", dal.WORLD, a, at=(0, 0, 2), axis=(0, 1, 0))
+    scene.hinge("elbow", a, b, at=(0.5, 0, 2), axis=(0, 1, 0))
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -5), material=material)
+    return scene
+
+
+@pytest.mark.parametrize("speed", [400.0, 3000.0])
+def test_a_step_in_which_joints_turn_too_far_ends_the_run_with_the_way_out(speed):
+    with pytest.raises(dal.SimulationError, match=r"'elbow' turns at .* rad/s, by .* rad in a step; give dt = "):
+        dal.simulate(whirling(speed), 0.1, dt=1 / 120, coordinates="joint", method="time_stepping")
+    run = dal.simulate(whirling(speed), 0.1, dt=0.3 / (1.5 * speed), coordinates="joint", method="time_stepping")
+    assert run.report.energy_residual_relative < 0.02

@@ -36,7 +36,7 @@ from ..dynamics.joint_space.dynamics import (
 )
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates, update_links
 from ..dynamics.joint_space.loops import call_factor_loops, call_project, call_solve_loops
-from ..dynamics.joint_space.mechanism import LIMP
+from ..dynamics.joint_space.mechanism import LIMP, TOO_FAST
 from ..dynamics.joint_space.state import (
     energy_and_momenta,
     forward_kinematics,
@@ -215,6 +215,9 @@ def unpack(source, target, js):
 
 # Of finding w⁻, each a factor of h w better, as f is quadratic in w; they end when so small a part of w will change.
 PASSES, ROUNDING, GROWTH = 10, 1e-12, 10.0
+# w⁻ exists where joints turn by less than a radian or so in half a step. If the last pass changed it by more than this share,
+# it was not found, and what the passes leave is no motion but grows without bound.
+LOST, NOT_FOUND = 0.1, -2
 
 
 @njit
@@ -230,7 +233,7 @@ def update_kinematics(z, reduced, js, tables):
 
 @njit
 def first_half_drift(h, z, reduced, js, tables):
-    """Move z over half of h to the middle of the step. Returns as `update_kinematics`."""
+    """Move z over half of h to the middle of the step. Returns as `update_kinematics`, or NOT_FOUND."""
     options, tree = reduced.options[0], js.tree
     first, start, slopes = options.coordinates, js.before, js.slopes
     m = options.speeds
@@ -239,17 +242,19 @@ def first_half_drift(h, z, reduced, js, tables):
         return options.limp
     for k in range(m):
         store(start, k, load(z, first + k))
+    size, change, known = 0.0, 0.0, 0.0
     for _ in range(PASSES):
         fill_slopes(z[first : first + m], js, tree)
         size, change = 0.0, 0.0
         for k in range(m):
             speed = load(start, k) + 0.5 * h * load(slopes, k)
             size, change = max(size, abs(speed)), max(change, abs(speed - load(z, first + k)))
+            known += 0.0 * speed  # not a number where that is none, or infinite
             store(z, first + k, speed)
         if not (change > ROUNDING * size and GROWTH * h * change > ROUNDING):
             break
     link_velocities(z[first : first + m], tree)
-    return -1
+    return -1 if known == 0.0 and change <= LOST * size else NOT_FOUND
 
 
 @njit
@@ -439,8 +444,9 @@ def place(h, on_way, z, reduced, js, tables):
         status = call_rides(BEGIN, h, z, z, tables, reduced, js)
         if status != OK:
             return status
-    if h > 0.0 and first_half_drift(h, z, reduced, js, tables) >= 0:
-        return LIMP
+    found = first_half_drift(h, z, reduced, js, tables) if h > 0.0 else -1
+    if found != -1:
+        return TOO_FAST if found == NOT_FOUND else LIMP
     if h == 0.0:
         if update_kinematics(z, reduced, js, tables) >= 0:
             return LIMP

@@ -9,14 +9,17 @@ import numpy as np
 from ..core.c_function import C_TYPE, DERIVATIVE, NOT_A_NUMBER, WRONG_LENGTH
 from ..core.status import MESSAGES, NON_FINITE, STEP_UNDERFLOW
 from ..dynamics.constraints import NOT_SOLVED
-from ..dynamics.joint_space.mechanism import LIMP
+from ..dynamics.joint_space.mechanism import LIMP, TOO_FAST
 from ..dynamics.mechanism import NOT_CLOSED, SINGULAR, USER_FUNCTION
 from ..impact.resting_contact import UNSOLVED
 from ..model.tables import STATE_SIZE
+from ..model.tree import BALL, FREE, HINGE
 from ..pairwise.laws import COINCIDENT, ONE, OTHER, THE_LAW
 from ..symbolic.constrained import NOT_MET, SINGULAR_MASS
 from .agreement import not_finite
 from .state import State
+
+TURNING = (HINGE, BALL, FREE)  # kinds of nodes with angular speeds
 
 
 class SimulationError(RuntimeError):
@@ -78,12 +81,30 @@ def explain(simulation: Any, status: int) -> str:
     if status == LIMP:
         names, which = model.tree.freedom_names, int(simulation._mechanism.tables.options.limp[0])
         return f"{at} nothing resists {names[which]!r}; give what it moves a mass, or the joint an armature"
+    if status == TOO_FAST:
+        return f"{at} {_turns_too_far(simulation)}"
     if status == COINCIDENT:
         return f"{at} {_coincident(simulation)}"
     if status in (SINGULAR_MASS, NOT_MET):
         return f"{at} {simulation._mechanism.explain(status)}"
     reason = MESSAGES.get(status, f"status {status}")
     return f"{at} {reason} {step}; {_fastest(simulation)}{also}"
+
+
+def _turns_too_far(simulation: Any) -> str:
+    """Which joint turns too far in a step, by how much, and the way out."""
+    own, dt = simulation._mechanism, float(simulation._driver.step)
+    first, nodes = len(own.layout.start), own.tables.tree.nodes
+    turning = np.concatenate(
+        [np.arange(node.last - min(3, node.last - node.first), node.last) for node in nodes if node.kind in TURNING]
+    ).astype(int)
+    speeds = np.abs(own.z[first : first + len(own.layout.freedoms)][turning])
+    which = int(np.argmax(speeds))
+    speed, name = float(speeds[which]), own.layout.freedom_names[turning[which]]
+    return (
+        f"the free motion of joints is not found in a step of {dt:.3g} s: {name!r} turns at {speed:.3g} rad/s, by "
+        f"{speed * dt:.3g} rad in a step; give dt = {0.3 / speed:.1g} or less"
+    )
 
 
 def _events_without_number(simulation: Any) -> str:

@@ -53,6 +53,7 @@ from .tables import REDUCED, Reduced
 FORWARD_KINEMATICS, INVERSE_KINEMATICS = 40, 41  # tasks of our own: the mechanism's state from z, and the reverse
 INERTIA = 42  # task: `matrix` of the tree = M
 LIMP = 110  # status: a freedom without inertia, which the options name
+TOO_FAST = 111  # status: joints turn too far in a step of contact for their free motion to be found
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
 
