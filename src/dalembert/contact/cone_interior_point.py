@@ -12,6 +12,12 @@ multipliers for convex quadratic programming", 2021), z(w⁺) + δ c (λ⁺ − 
 kink: beyond it the linear prediction of û_n is too small. What is missing is added to the slack z_n, which stays inside the
 cone by that, as μ |u_t| is convex, and leaves no infeasibility behind.
 
+Coulomb's law is not monotone, and the path may turn back: there the sign of the determinant of Newton's matrix changes, no
+step along the path goes on, and steps get short. All of that comes from the derivative of μ |u_t|; without it the matrix is
+symmetric and positive definite. So where a step was short, the next ones take only a part of the derivative (`coupling`),
+half as much each time, and more again as steps get longer. The equations stay the same: a step without it is that of a fixed
+point iteration on De Saxcé's term, which leaves the stretch of the path that ends and finds another one.
+
 A row with bounds has the slacks a of λ − least and b of most − λ, and e = a − b.
 """
 
@@ -39,8 +45,9 @@ PROXIMAL, LEAST_PROXIMAL = 0.1, 1e-10  # δ at the start, and at least
 TO_BOUNDARY = 0.99  # of the way to the boundary of the cones: the longest step
 SECOND_ORDER = 0.1  # length of the predictor from which its second-order term is used
 LEAST_CENTRING = 1e-6
-PATIENCE, HALF = 15, 0.5  # it ends where the residual has not become half in so many steps
-MOST_STEPS = 60
+HALF = 0.5  # it ends where the residual has not become half in as many steps as the caller says
+MOST_STEPS = 100
+SHORT, LESS, RETURN = 0.3, 0.5, 0.5  # after a shorter step, so much of the derivative; else so much of what is missing
 
 
 @njit
@@ -127,6 +134,7 @@ def start_row(row, unit):
 def scale_cones(problem):
     """W, K and the right-hand side of the predictor."""
     step = problem.step[0]
+    theta = step.coupling
     for i in range(step.contacts):
         cone = problem.cones[i]
         if cone.compliance == 0.0:
@@ -136,8 +144,8 @@ def scale_cones(problem):
         cone.beta = beta
         store3(cone.w, w)
         cone.slip = tangent_norm(u)
-        cone.sliding[0] = u[1] / cone.slip if cone.slip > 0.0 else 0.0
-        cone.sliding[1] = u[2] / cone.slip if cone.slip > 0.0 else 0.0
+        cone.sliding[0] = theta * u[1] / cone.slip if cone.slip > 0.0 else 0.0
+        cone.sliding[1] = theta * u[2] / cone.slip if cone.slip > 0.0 else 0.0
         spectrum = regularized_inverse(beta, w, step.regularization * cone.compliance)
         for k in range(5):
             cone.d[k] = spectrum[k]
@@ -201,7 +209,7 @@ def interior_step(problem, mean):
     ratio = min(1.0, max(0.0, 1.0 + predicted * (linear + predicted * square) / mean))
     target = max(ratio * ratio, LEAST_CENTRING) * mean  # not the usual cube: the problem is not convex
     correct(problem, target, predicted > SECOND_ORDER)
-    direction(problem, 1)
+    direction(problem, 0)
     longest, linear, square = find_steps(problem, target, predicted > SECOND_ORDER)
     length = min(1.0, TO_BOUNDARY * longest)
     return length, move(problem, length)
@@ -324,11 +332,13 @@ def move(problem, length):
 
 
 @njit
-def run_interior(problem, factor, handover):
-    """The interior point method from its own start, until the residual `handover`. The best is in the outputs."""
+def run_interior(problem, factor, handover, adapts, patience):
+    """The interior point method from its own start, until the residual `handover`, or until it is not half of what it was so many
+    (`patience`) steps before. `adapts` the part of the derivative of μ |u_t|, or takes all of it. The best is in the outputs."""
     step = problem.step[0]
     mean = start_inside(problem, factor)
-    first, waited = mean, 0
+    first, waited, length = mean, 0, 1.0
+    step.coupling = 1.0
     residual = evaluate(problem)
     lowest = residual
     for _ in range(MOST_STEPS):
@@ -336,6 +346,8 @@ def run_interior(problem, factor, handover):
             break
         step.iterations += 1
         step.regularization = max(PROXIMAL * mean / first, LEAST_PROXIMAL)
+        if adapts:
+            step.coupling = LESS * step.coupling if length < SHORT else 1.0 - RETURN * (1.0 - step.coupling)
         length, mean = interior_step(problem, mean)
         residual = evaluate(problem)
         if length == 0.0 or not residual < HUGE:
@@ -343,7 +355,7 @@ def run_interior(problem, factor, handover):
         waited += 1
         if residual < HALF * lowest:
             lowest, waited = residual, 0
-        if residual <= handover or waited >= PATIENCE:
+        if residual <= handover or waited >= patience:
             break
         if waited > 0 and residual < step.residual:  # where it goes on fast, only the last one is worth the time
             store_best(problem, residual)

@@ -24,7 +24,8 @@ WARM = 12  # factorizations from a warm start
 # NEAR the tolerance
 HANDOVER, LATER, NEAR = 1e-5, 1e-3, 10.0
 MULTIPLIERS, STARTS = 80, 4  # most factorizations after it, and starts
-INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones the first start is, and how much further each next one
+INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones the first two starts are, and how much further the next two
+PATIENCE, PATIENT = 15, 25  # steps of the interior point without progress, and where it adapts De Saxcé's term
 
 
 @njit
@@ -45,11 +46,13 @@ def run(problem):
             run_multipliers(problem, MULTIPLIERS)
             if step.residual <= step.tolerance:
                 break
-        run_interior(problem, factor, max(handover, NEAR * step.tolerance))
+        adapts = start % 2 == 0
+        run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, PATIENT if adapts else PATIENCE)
         load_best(problem)
         run_multipliers(problem, MULTIPLIERS)
-        factor *= FURTHER
-        handover *= LATER
+        if not adapts:
+            factor *= FURTHER
+            handover *= LATER
 
 
 @njit
