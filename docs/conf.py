@@ -43,7 +43,6 @@ copybutton_prompt_is_regexp = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
 autodoc_type_aliases = {
     name: name for name in ("ArrayLike", "Frame", "Point", "Vector", "Groups", "Fixed", "Touching", "Shape")
 }

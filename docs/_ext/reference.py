@@ -3,6 +3,7 @@
 import functools
 import inspect
 import re
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,11 @@ def listed(folder: Path) -> set[str]:
 
 def directive(owner: Any, path: str) -> str:
     """What shows a name: a class with its members, a function, a property, or a value."""
-    item = inspect.getattr_static(owner, path.rpartition(".")[2])
+    item = inspect.getattr_static(owner, path.rpartition(".")[2]) if "." in path else getattr(owner, path)
+    if typing.get_origin(item) is not None:  # a type that is no class
+        return f".. autodata:: dalembert.{path}\n   :no-value:\n"
+    if typing.is_typeddict(item):
+        return f".. autoclass:: dalembert.{path}\n"
     if inspect.isclass(item):
         return f".. autoclass:: dalembert.{path}\n   :members:\n   :inherited-members: Exception\n"
     if isinstance(item, property | functools.cached_property):

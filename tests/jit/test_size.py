@@ -22,7 +22,7 @@ BOUNDS = {
     "collide.curved.distance_entry": (95, 220), "dynamics.mechanism.special_entry": (95, 200),
     "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (115, 183),
     "collide.narrow_phase.general_entry": (93, 165), "collide.narrow_phase.hull_entry": (87, 180),
-    "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (92, 175),
+    "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (113, 210),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
     "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (89, 157),
     "contact.mechanism_impacts.impacts_entry": (94, 160),

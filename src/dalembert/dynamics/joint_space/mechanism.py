@@ -392,11 +392,10 @@ class JointMechanism(Mechanism):
         if np.array_equal(y, self._known):
             return OK
         bodies = STATE_SIZE * len(self.model.body_names)
-        status, moved = OK, not np.array_equal(y[:bodies], self._known[:bodies])
+        beside = bool(self.system.settings[0].particles) and np.array_equal(y[:bodies], self._known[:bodies])
         self.tables.y[:] = self._known[:] = y
-        if moved:
-            status = self.call(INVERSE_KINEMATICS, self.time, self.z, self.dzdt)
-        else:  # as particles and the ledger are by steps of particles
+        status = OK if beside else self.call(INVERSE_KINEMATICS, self.time, self.z, self.dzdt)
+        if beside:  # steps of particles have changed these and the ledger alone
             self.z[len(self.z) - len(y) + bodies :] = y[bodies:]
         for count, u in self._counts:
             self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
