@@ -217,8 +217,8 @@ def interior_step(problem, mean):
 
 @njit
 def find_steps(problem, target, second_order):
-    """δλ and δz of contacts; δa and δb of rows, for a corrector `second_order` with the predictor's steps. Returns the longest
-    step α that stays in the cones, at most UNBOUNDED, and the changes of the mean of λ·z with α and with α²."""
+    """δλ and δz of contacts; δa and δb of rows, for a corrector `second_order` with the predictor's steps. Returns the
+    longest step α that stays in the cones, at most UNBOUNDED, and the changes of the mean of λ·z with α and with α²."""
     step, longest, linear, square, count = problem.step[0], UNBOUNDED, 0.0, 0.0, 0
     for i in range(step.contacts):
         if problem.cones[i].compliance > 0.0:
@@ -296,8 +296,8 @@ def to_zero(x, d):
 
 @njit
 def move(problem, length):
-    """Add `length` times the step to speeds, forces and slacks; and to slacks what the linear prediction of û_n misses. Returns
-    the mean of λ·z over contacts and bounds."""
+    """Add `length` times the step to speeds, forces and slacks; and to slacks what the linear prediction of û_n misses.
+    Returns the mean of λ·z over contacts and bounds."""
     step, total, count = problem.step[0], 0.0, 0
     add_scaled_direction(problem, length)
     for i in range(step.contacts):
@@ -333,8 +333,9 @@ def move(problem, length):
 
 @njit
 def run_interior(problem, factor, handover, adapts, patience):
-    """The interior point method from its own start, until the residual `handover`, or until it is not half of what it was so many
-    (`patience`) steps before. `adapts` the part of the derivative of μ |u_t|, or takes all of it. The best is in the outputs."""
+    """The interior point method from its own start, until the residual `handover`, or until it is not half of what it
+    was so many (`patience`) steps before. `adapts` the part of the derivative of μ |u_t|, or takes all of it. The best is in
+    the outputs."""
     step = problem.step[0]
     mean = start_inside(problem, factor)
     first, waited, length = mean, 0, 1.0
