@@ -333,8 +333,9 @@ def move(problem, length):
 
 @njit
 def run_interior(problem, factor, handover, adapts, patience):
-    """The interior point method from its own start, until the residual `handover`, or until it is not half of what it was so many
-    (`patience`) steps before. `adapts` the part of the derivative of μ |u_t|, or takes all of it. The best is in the outputs."""
+    """The interior point method from its own start, until the residual `handover`, or until it is not half of what it
+    was so many (`patience`) steps before. `adapts` the part of the derivative of μ |u_t|, or takes all of it. The best is in
+    the outputs."""
     step = problem.step[0]
     mean = start_inside(problem, factor)
     first, waited, length = mean, 0, 1.0

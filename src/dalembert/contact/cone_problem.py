@@ -38,13 +38,14 @@ SOLVED, NOT_CONVERGED, NEED_MORE, NOT_FINITE = range(4)
 
 # Input: the counts, the most factorizations, the tolerance in m/s and relative to the typical speed, whether the impulses are
 # a start (`warm`). Output: factorizations, the tolerance (m/s, the larger of both), the typical speed (m/s), the residual of
-# the result (m/s), its parts (see Residuals), and its worst contact. `regularization`, `coupling` and `symmetric` belong to the
-# solver.
+# the result (m/s), its parts (see Residuals), and its worst contact. `regularization`, `coupling` and `symmetric` belong to
+# the solver.
 STEP = np.dtype(
     [("blocks", "i8"), ("contacts", "i8"), ("rows", "i8"), ("speeds", "i8"), ("edges", "i8"), ("max_iterations", "i8"),
      ("tolerance", "f8"), ("relative", "f8"), ("warm", "i8"), ("iterations", "i8"), ("speed", "f8"),
      ("residual", "f8"), ("symmetric", "i8"),
-     ("regularization", "f8"), ("coupling", "f8"), ("cone", "f8"), ("dual", "f8"), ("complementarity", "f8"), ("natural_map", "f8"),
+     ("regularization", "f8"), ("coupling", "f8"), ("cone", "f8"), ("dual", "f8"), ("complementarity", "f8"),
+     ("natural_map", "f8"),
      ("joints", "f8"), ("balance", "f8"), ("worst", "i8")],
     align=True,
 )  # fmt: skip

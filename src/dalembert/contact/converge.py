@@ -57,7 +57,7 @@ from .tables import (
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
 # Most factorizations for an island that sweeps left unsolved: where it is large, as many as do not take much longer.
-FINISHING, LEAST_FINISHING, OF_CONTACTS = 200, 20, 200000
+FINISHING, LEAST_FINISHING, OF_CONTACTS = 250, 20, 200000
 MOST_EDGES = MOST_BLOCKS * (MOST_BLOCKS - 1) // 2  # between the blocks of a row
 POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
 
