@@ -155,32 +155,44 @@ def size_of(d, rows, at):
     return max(abs(d[0]) * load(rows, at + RESPONSE), of_friction)
 
 
+@inlined
+def sweep_contact(i, contacts, motion, rows):
+    """Improve contact i, and change the velocities of its bodies; returns an estimate of the change of its velocity (m/s)."""
+    contact = contacts[i]
+    n, t, s = axes_of(contact)
+    u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+    d = improve(contact, (dot(n, u), dot(t, u), dot(s, u)), 1.0, rows, ROW * i)
+    if is_zero(d):
+        return 0.0
+    apply(contact, world_impulse(n, t, s, d[0], d[1], d[2]), motion)
+    return size_of(d, rows, ROW * i)
+
+
 @njit
 def sweep_contacts(begin, end, contacts, motion, rows):
     """One sweep; returns the largest change of a velocity that it made (m/s)."""
     largest = 0.0
     for i in range(begin, end):
-        contact = contacts[i]
-        n, t, s = axes_of(contact)
-        u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-        d = improve(contact, (dot(n, u), dot(t, u), dot(s, u)), 1.0, rows, ROW * i)
-        if not is_zero(d):
-            apply(contact, world_impulse(n, t, s, d[0], d[1], d[2]), motion)
-            largest = max(largest, size_of(d, rows, ROW * i))
+        largest = max(largest, sweep_contact(i, contacts, motion, rows))
     return largest
+
+
+@inlined
+def residual_of(i, contacts, motion, rows):
+    """The natural-map residual of Coulomb's law at contact i (m/s); see `cone`."""
+    contact = contacts[i]
+    n, t, s = axes_of(contact)
+    u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+    u_hat = coulomb_velocity(contact, (dot(n, u), dot(t, u), dot(s, u)))
+    return natural_map(load3(contact.impulse), u_hat, contact.friction, load(rows, ROW * i + RESPONSE))
 
 
 @njit
 def worst_residual(begin, end, contacts, motion, rows):
-    """The largest natural-map residual of Coulomb's law (m/s); see `cone`."""
+    """The largest residual of contacts begin … end (m/s)."""
     worst = 0.0
     for i in range(begin, end):
-        contact = contacts[i]
-        n, t, s = axes_of(contact)
-        u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-        u_hat = coulomb_velocity(contact, (dot(n, u), dot(t, u), dot(s, u)))
-        k = load(rows, ROW * i + RESPONSE)
-        worst = max(worst, natural_map(load3(contact.impulse), u_hat, contact.friction, k))
+        worst = max(worst, residual_of(i, contacts, motion, rows))
     return worst
 
 

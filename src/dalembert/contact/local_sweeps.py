@@ -8,12 +8,8 @@ only sweeps over all contacts reduce it. So local sweeps are made only if few co
 
 from ..collide.tables import MOVED
 from ..core.jit import njit
-from ..core.math3 import dot, load3
-from ..core.simd import load
-from .cone import coulomb_velocity, natural_map
-from .gauss_seidel import apply, axes_of, improve, is_zero, prepare_responses, size_of, world_impulse
+from .gauss_seidel import prepare_responses, residual_of, sweep_contact
 from .parallel import LOAD, STORE, is_wide, move_impulses
-from .tables import RESPONSE, ROW, relative_velocity
 
 FEW = 0.004  # of the contacts of an island: more than these are not solved locally
 NEAR = 0.5  # of the aim: a contact above it takes part with all contacts of its bodies
@@ -22,13 +18,14 @@ ENOUGH = 0.3  # of the aim: sweeps that change velocities less than that end
 
 
 @njit
-def sweep_locally(island, tables):
-    """Sweep the contacts of an island above its aim, and their neighbours: writes impulses and `motion`. Does nothing
-    where they are not few."""
+def sweep_locally(first, island, tables):
+    """Sweep the contacts of an island above its aim, and their neighbours: writes impulses and `motion`. Changes nothing
+    unless they are few. `first` : whether this is the first time in a solution, so that rows of contacts four wide have no
+    responses yet."""
     collision, stepping = tables.collision, tables.stepping
     contacts, motion, rows = collision.contacts, stepping.motion, stepping.rows
     move_impulses(STORE, island, tables)
-    if is_wide(island, collision):
+    if first and is_wide(island, collision):
         prepare_responses(island.first, island.end, contacts, motion, rows)
     above = mark_bodies(island, tables)
     if above == 0 or above > FEW * (island.end - island.first):
@@ -50,18 +47,13 @@ def mark_bodies(island, tables):
     for m in range(island.first_member, island.end_member):
         levels[members[m]] = 0
     for i in range(island.first, island.end):
-        contact = contacts[i]
-        n, t, s = axes_of(contact)
-        u = relative_velocity(stepping.motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-        u_hat = coulomb_velocity(contact, (dot(n, u), dot(t, u), dot(s, u)))
-        left = natural_map(load3(contact.impulse), u_hat, contact.friction, load(rows, ROW * i + RESPONSE))
+        left = residual_of(i, contacts, stepping.motion, rows)
         if left > island.aim:
             above += 1
         if left > NEAR * island.aim:
-            if contact.a < world:
-                levels[contact.a] = 1
-            if contact.b < world:
-                levels[contact.b] = 1
+            for body in (contacts[i].a, contacts[i].b):
+                if body < world:
+                    levels[body] = 1
     return above
 
 
@@ -83,12 +75,5 @@ def sweep_listed(begin, end, contacts, motion, rows, links):
     """`gauss_seidel.sweep_contacts` over contacts links[begin : end]."""
     largest = 0.0
     for k in range(begin, end):
-        i = links[k]
-        contact = contacts[i]
-        n, t, s = axes_of(contact)
-        u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-        d = improve(contact, (dot(n, u), dot(t, u), dot(s, u)), 1.0, rows, ROW * i)
-        if not is_zero(d):
-            apply(contact, world_impulse(n, t, s, d[0], d[1], d[2]), motion)
-            largest = max(largest, size_of(d, rows, ROW * i))
+        largest = max(largest, sweep_contact(links[k], contacts, motion, rows))
     return largest

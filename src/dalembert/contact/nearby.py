@@ -28,7 +28,7 @@ from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_impulses, book_impulses
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
-from .solve import FACTORED, OF_WEIGHT, RELATIVE, SMALL
+from .solve import FACTORED, SMALL, aim_of_many
 from .tables import (
     ANGULAR,
     BEFORE,
@@ -229,7 +229,7 @@ def set_aim(island, tables):
         square += dot(v, v)
         weight = max(weight, options.dt * body.inverse_mass * norm(load3(kin.force)))
     speed = math.sqrt(square / (island.end_member - island.first_member))
-    island.aim = max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
+    island.aim = aim_of_many(speed, weight, options.tolerance)
 
 
 # Bodies and contacts ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ In order: the impulses of a step, the converging solver and the aim, Gauss–Sei
 import math
 
 from ..collide.tables import CONTACTS, ISLANDS, NEED_ROOM
-from ..core.jit import njit
+from ..core.jit import inlined, njit
 from ..core.math3 import dot, load3, norm
 from ..core.simd import clear, copy
 from ..core.status import OK
@@ -147,13 +147,19 @@ def finish(number, tables):
 
 
 # What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
-# residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed.
+# residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed. The
+# same holds at rest where no factorization follows; but then sweeps go on to the tolerance, over as many steps as it takes.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
 MANY_SWEEPS = 1000  # most sweeps over a large island that moves
-AT_REST = (
-    128  # over one at rest that no factorization follows: it gets them down to the tolerance, as the next step goes on
-)
+SWEEPS_AT_REST = 128  # over one at rest that no factorization follows
+
+
+@inlined
+def aim_of_many(speed, weight, tolerance):
+    """The residual (m/s) that a large island is to reach, from the root mean square of its speeds and what its weight adds to
+    them in a step, both in m/s."""
+    return max(tolerance, RELATIVE * speed, OF_WEIGHT * weight)
 
 
 @njit
@@ -173,7 +179,7 @@ def set_aim(island, tables):
     island.resting = 1 if speed <= RESTING * weight else 0
     many = island.end - island.first
     if many > FACTORED or (many > SMALL and island.resting == 0):
-        island.aim = max(options.tolerance, RELATIVE * speed, OF_WEIGHT * weight)
+        island.aim = aim_of_many(speed, weight, options.tolerance)
 
 
 # Gauss–Seidel -----------------------------------------------------------------------------------------------------------
@@ -204,7 +210,7 @@ def solve_island(number, tables):
     if rested:  # the impulses of the last step are right, or the converging solver is needed again
         most, propagates = 1, False
     elif island.aim > options.tolerance or alone:
-        most = max(most, MANY_SWEEPS if island.resting == 0 else AT_REST)
+        most = max(most, MANY_SWEEPS if island.resting == 0 else SWEEPS_AT_REST)
     if status == OK:
         status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
     set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
@@ -249,7 +255,7 @@ def sweep(island, most, propagates, resting, tables):
                 set_waits(WAIT, island, tables)
         if carries and not propagates and not resting:
             if carried > 0 and carried % CYCLE == 0:
-                sweep_locally(island, tables)
+                sweep_locally(carried == CYCLE, island, tables)
             carry_on(CARRY_IMPULSES, momentum_after(carried), tables.stepping.motion, island, tables)
             carried += 1
         change = over_colours(SWEEP, island, tables)
