@@ -185,3 +185,38 @@ def test_a_model_file_with_absurd_friction_is_warned_of(suffix, text, tmp_path):
         path.write_text(text.format(value))
         found = [str(one) for one in dal.load_model(path).warnings]
         assert any("friction is 1e+09; 1000 is used" in one for one in found) == absurd
+
+
+def press(to=0.35):
+    """A plate that moves to a height (m) in two seconds, over two boxes on each other, on a floor."""
+    scene = dal.Scene("press", material=dal.Material(0.5))
+    scene.add_obstacle("floor", dal.HalfSpace())
+    for i in range(2):
+        scene.add_body(f"box {i}", dal.Box(0.2, 0.2, 0.2), mass=4.0, position=(0, 0, 0.1 + 0.2 * i))
+    scene.add_body("plate", dal.Box(1, 1, 0.1), motion=dal.Keyframes([0.0, 2.0], [(0, 0, 0.46), (0, 0, to)]))
+    return scene
+
+
+def lift():
+    """Heavy and light boxes on a plate that rises."""
+    scene = dal.Scene("lift", material=dal.Material(0.5))
+    for i, mass in enumerate((1.0, 1.0, 1e5)):
+        scene.add_body(f"box {i}", dal.Box(0.2, 0.2, 0.2), mass=mass, position=(0.05 * i, 0, 0.15 + 0.2 * i))
+    scene.add_body("plate", dal.Box(1, 1, 0.1), motion=dal.Keyframes([0.0, 2.0], [(0, 0, 0), (0, 0, 1.0)]))
+    return scene
+
+
+def test_a_kinematic_body_that_jams_is_named():
+    with pytest.raises(dal.SimulationError) as error:
+        dal.simulate(press(), 2.0, dt=1 / 240, stop_unsolved=True)
+    message = str(error.value)
+    assert "the kinematic body 'plate' presses bodies there against what does not give way" in message
+    assert "end the motion of 'plate', or move it by a joint whose motor has a largest force" in message
+    assert "masses" not in message
+
+
+def test_a_kinematic_body_that_carries_does_not_jam():
+    with pytest.raises(dal.SimulationError) as error:
+        dal.simulate(lift(), 1.0, dt=1 / 240, iterations=1, stop_unsolved=True)
+    assert "presses" not in str(error.value)
+    assert "masses there are 1:1e+05" in str(error.value)  # a kinematic body has no mass, and is none of the two

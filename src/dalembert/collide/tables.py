@@ -89,11 +89,11 @@ NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
 # Two colliders whose fat boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
 # direction, in world axes; feature_a, feature_b: of the witness. `points`: of the last manifold; `drift`: a bound (m) of the
 # motion of either since that was found, with so much `reach` (m). `impulse`: of the last step in world axes, by feature, of
-# `stored` points: the warm start of the next.
+# `stored` points: the warm start of the next. `clear`: whether the two do not meet in the rest of a half step.
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
      ("axis", "f8", 3), ("points", "i8"), ("drift", "f8"), ("reach", "f8"), ("stored", "i8"), ("feature", "i8", POINTS),
-     ("impulse", "f8", 3 * POINTS)],
+     ("impulse", "f8", 3 * POINTS), ("clear", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -112,10 +112,10 @@ CONTACT = np.dtype(
 # k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
 # are groups first_group … end_group, which a small island does not have. `surfaces`: whether some contact has another law
 # than Coulomb's (`contact.surface_laws`). The work of its solver in this step: whether it is
-# `resting`, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
+# `slow`, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("resting", "i8"),
+     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("slow", "i8"),
      ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8")],
     align=True,
 )  # fmt: skip
@@ -312,7 +312,7 @@ def add_pair(i, j, facet, found, bodies, collision):
     pair.a, pair.b, pair.facet = i, j, facet
     pair.witness = NO_WITNESS
     pair.feature_a, pair.feature_b = 0, 0
-    pair.points, pair.stored = 0, 0
+    pair.points, pair.stored, pair.clear = 0, 0, 0
     pair.drift, pair.reach = FAR_AWAY, 0.0
     for k in range(3):
         pair.axis[k] = 0.0
@@ -327,6 +327,7 @@ def move_pair(source, to, collision):
     one, other = collision.pairs[to], collision.pairs[source]
     one.a, one.b, one.facet = other.a, other.b, other.facet
     one.witness, one.feature_a, one.feature_b = other.witness, other.feature_a, other.feature_b
+    one.clear = other.clear
     one.points, one.drift, one.reach, one.stored = other.points, other.drift, other.reach, other.stored
     found, known = collision.manifolds[to], collision.manifolds[source]
     found.points = known.points

@@ -40,13 +40,13 @@ from ..core.math3 import (
     sub,
     to_matrix,
 )
-from ..core.simd import load
+from ..core.simd import clear, load
 from ..core.status import OK
 from ..core.tables import own_address, table_at
 from ..dynamics.kinematics import rotate
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .fast import FAST, FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME, note_strike
+from .fast import FAST, FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME, note_strike
 from .joints import add_impulse, book_reaction
 from .tables import IMPACT, ContactTables, three
 
@@ -117,12 +117,15 @@ def place_at(number, t, y, system, collision):
 
 
 @njit
-def mark_fast(y, system, stepping):
+def mark_fast(first, y, tables):
     """Fill `turns` with how far a step turns the points of each body, and `moves` with their greatest displacement in it, or
-    −1 for those that are not fast."""
+    −1 for those that are not fast; if this is not the `first` impact, only for the bodies that the last one concerned."""
+    system, stepping, marks = tables.system, tables.stepping, tables.collision.marks
     moves, turns, thickness, swing = stepping.moves, stepping.turns, stepping.thickness, stepping.swing
     h = stepping.options[0].dt
     for i in range(system.bodies.shape[0]):
+        if not first and marks[i] == 0:
+            continue
         v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system)
         turns[i] = h * swing[i] * norm(omega)
         moved = h * norm(v) + turns[i]
@@ -272,29 +275,36 @@ def note_impact(a, b, n, p, impact):
         impact[IMPACT_NORMAL + k], impact[IMPACT_POINT + k] = n[k], p[k]
 
 
+# Impacts follow each other in half a step, and each changes the motion of few bodies. So a pair that does not meet before the
+# end of the half step is `clear`: it is looked at again only if an impact has concerned one of its bodies (`marks`).
+
+
 @njit
-def find_impact(h, y, tables):
-    """The first impact of a fast body within h (s) from the state y, into `impact`."""
-    collision, stepping, system = tables.collision, tables.stepping, tables.system
-    impact, first_impact = stepping.impact, stepping.first_impact
-    mark_fast(y, system, stepping)
-    moves, colliders, bodies = stepping.moves, collision.colliders, system.bodies.shape[0]
+def find_impact(first, h, y, tables):
+    """The first impact of a fast body within h (s) from the state y, into `impact`; whether this is the `first` search in
+    half a step. Notes in `hit` the bodies of all impacts that it finds."""
+    collision, stepping = tables.collision, tables.stepping
+    impact, first_impact, hit = stepping.impact, stepping.first_impact, stepping.hit
+    mark_fast(first, y, tables)
+    if first:
+        clear(hit)
+    colliders, marks, bodies = collision.colliders, collision.marks, tables.system.bodies.shape[0]
     best = math.inf
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
         i, j = colliders[pair.a].body, colliders[pair.b].body
-        if colliders[pair.b].kind == HALF_SPACE or not (
-            (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
-        ):
+        if not first and pair.clear != 0 and marks[i] == 0 and marks[j] == 0:
             continue
-        if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
+        pair.clear = 1
+        if not is_watched(i, j, colliders[pair.b].kind, tables) or is_clear(pair, k, h, y, tables):
             continue
-        until = min(h, best)
-        if not may_meet(pair.a, pair.b, until, y, tables):
+        t = time_of_impact(pair, h, y, tables)
+        if t >= h:
             continue
-        if are_apart(pair, load3(collision.manifolds[k].normal), until, y, tables):
-            continue
-        t = time_of_impact(pair, until, y, tables)
+        pair.clear = 0
+        for body in (i, j):
+            if body < bodies:
+                hit[body] = 1
         if t < best:
             best = t
             for c in range(IMPACT):
@@ -302,6 +312,23 @@ def find_impact(h, y, tables):
     for c in range(IMPACT):
         impact[c] = first_impact[c]
     impact[TIME] = best
+
+
+@njit
+def is_watched(i, j, kind, tables):
+    """Whether impacts of bodies i and j are looked for, where the second collider is of this kind: one of them is fast, and
+    one is awake."""
+    moves, asleep, bodies = tables.stepping.moves, tables.collision.asleep, tables.system.bodies.shape[0]
+    fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
+    return fast and kind != HALF_SPACE and (asleep[i] == AWAKE or asleep[j] == AWAKE)
+
+
+@njit
+def is_clear(pair, k, h, y, tables):
+    """Whether balls about the colliders of pair k, or a plane between them, prove that they do not meet within h (s)."""
+    if not may_meet(pair.a, pair.b, h, y, tables):
+        return True
+    return are_apart(pair, load3(tables.collision.manifolds[k].normal), h, y, tables)
 
 
 # An impulse on one pair -------------------------------------------------------------------------------------------------
@@ -351,9 +378,10 @@ def strike(y, tables):
 
 @njit
 def continuous_task(task, h, y, tables):
-    """FIND the first impact within h (s) from the state y, or STRIKE the pair that was found. Returns a status."""
-    if task == FIND:
-        find_impact(h, y, tables)
+    """FIND the first impact within h (s) from the state y, or FIND_NEXT one after an impact of marked bodies, or STRIKE the
+    pair that was found. Returns a status."""
+    if task == FIND or task == FIND_NEXT:  # noqa: SIM109 - compiled
+        find_impact(task == FIND, h, y, tables)
         return OK
     return strike(y, tables)
 

@@ -337,7 +337,7 @@ def finish_island(number, tables, work):
     status = solve_loaded(work)
     if status == NEED_ROOM:
         return status
-    if status == OK and step.residual <= island.aim and island.resting != 0:
+    if status == OK and step.residual <= island.aim and island.slow != 0:
         polish(work.problem)
     if status == OK and step.residual < island.residual:
         unload_island(tables.stepping.motion, tables, work)

@@ -40,7 +40,7 @@ BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a con
 # Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
 # point midway between the surfaces.
 TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
-FIND, STRIKE = 0, 1  # tasks of `continuous`
+FIND, STRIKE, FIND_NEXT = 0, 1, 2  # tasks of `continuous`
 
 
 # Sizes ------------------------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from ..core.status import OK
 from ..core.tables import own_address
 from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, PLACES, SETTLE, call_commands
 from ..model.tables import LEDGER, PROJECTION_WORK, STATE_SIZE
-from .fast import FIND, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, STRIKE, TIME, note_contacts, note_strike
-from .nearby import SWEEPS_OF_IMPACTS, concerns_few, resolve_impact
+from .fast import FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, STRIKE, TIME, note_contacts, note_strike
+from .nearby import SWEEPS_OF_IMPACTS, concerns_few, mark_hit, resolve_impact
 from .tables import (
     BEGIN_WAY,
     BOOK,
@@ -37,7 +37,7 @@ from .tables import (
 )
 from .velocities import resolve_impacts, solve_velocities
 
-MOST_IMPACTS = 64  # of fast bodies in half a step
+MOST_IMPACTS, OF_BODIES = 64, 8  # in half a step: so many impacts of fast bodies, and one more for so many bodies
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 
 
@@ -51,11 +51,11 @@ def advance(t, h, first, y, dydt, tables):
     watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
     if watch == 0:
         return NEED_ROOM
-    left, last = h, (-1.0, -1.0)
-    for _ in range(MOST_IMPACTS):
+    left, last, search = h, (-1.0, -1.0), FIND
+    for _ in range(MOST_IMPACTS + tables.system.bodies.shape[0] // OF_BODIES):
         status = show_commands(t + h - left, y, tables)
         if status == OK:
-            status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
+            status = call_pointer(watch, own_address(tables), search, left, y, dydt)
         if status != OK or impact[TIME] >= left:
             return drift(callbacks, left, y, dydt) if status == OK else status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
@@ -64,11 +64,14 @@ def advance(t, h, first, y, dydt, tables):
         left -= impact[TIME]
         report.impacts += 1
         copy_momenta(y, tables)
+        concerned = again
         if status == OK and again:
+            mark_hit(tables)
             status = strike_alone(t + h - left, left, y, dydt, tables)
         elif status == OK:
-            status = resolve_on_way(t + h - left, left, y, dydt, tables)
+            concerned, status = resolve_on_way(t + h - left, left, y, dydt, tables)
             note_way(report)
+        search = FIND_NEXT if concerned and tables.system.commands.shape[0] == 0 else FIND
         book_detour(left - h if first else left, y, tables)
         if status != OK:
             return status
@@ -78,19 +81,19 @@ def advance(t, h, first, y, dydt, tables):
 @njit
 def resolve_on_way(t, h, y, dydt, tables):
     """Resolve an impact at t (s), with the contacts that would close within h (s): among the bodies that it concerns, or,
-    where that cannot be, all of them. Returns a status."""
+    where that cannot be, all of them. Returns (whether it concerned only the bodies that are marked, a status)."""
     options = tables.stepping.options[0]
     if concerns_few(tables):
         status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
         if status == OK:
             status = resolve_impact(h, y, tables)
         if status != ELSEWHERE:
-            return status
+            return True, status
     iterations = options.iterations
     options.iterations = max(iterations, SWEEPS_OF_IMPACTS)
     status = resolve_impacts(t, h, y, dydt, tables)
     options.iterations = iterations
-    return status
+    return False, status
 
 
 @njit

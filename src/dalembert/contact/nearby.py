@@ -23,7 +23,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import dot, load3, norm, store3, sub
 from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
-from .fast import SIDE_A, SIDE_B, body_outruns, ignore_far_ahead, note_contacts
+from .fast import body_outruns, ignore_far_ahead, note_contacts
 from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_impulses, book_impulses
 from .position_correction import move_separations
@@ -60,23 +60,33 @@ def concerns_few(tables):
 
 @njit
 def resolve_impact(h, y, tables):
-    """The impulses at the impact of the pair in `impact`, with the contacts of fast bodies that would close within h (s),
-    from the state y and the kinematics there. Writes momenta and ledger in y, `struck`, and the residual. Returns a status:
-    ELSEWHERE, and no momenta written, where all contacts are to be solved."""
+    """The impulses at an impact: those of contacts that would close within h (s), of bodies that were hit and of those that
+    these set in motion, from the state y and the kinematics there. Writes momenta and ledger in y, `struck`, and the
+    residual. Returns a status: ELSEWHERE, and no momenta written, where all contacts are to be solved."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     load_motion(y, system.bodies, system.kinematics, stepping.motion)
-    begin_near(collision)
-    for body in range(collision.marks.shape[0] - 1):
-        if stepping.moves[body] > 0.0:
-            mark_near(body, collision)
-    for side in (SIDE_A, SIDE_B):
-        mark_near(collision.colliders[int(stepping.impact[side])].body, collision)
+    mark_hit(tables)
     status = solve_marked(h, stepping.options[0].dt, 0.0, False, y, tables)
     if status != OK:
         return status
     island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
     report.residual, report.aim = island.residual, island.aim
     return add_nearby(y, tables)
+
+
+# Impacts that follow in the same half of a step are solved with the first: detection looks ahead, and their contacts may
+# close no farther than they are open. One by one, they would take as many solutions, and bodies that are caught between
+# others would be hit without end.
+
+
+@njit
+def mark_hit(tables):
+    """Mark all bodies for which `continuous` has found impacts in this half of a step."""
+    collision, hit = tables.collision, tables.stepping.hit
+    begin_near(collision)
+    for body in range(tables.system.bodies.shape[0]):
+        if hit[body] != 0:
+            mark_near(body, collision)
 
 
 @njit
@@ -187,7 +197,7 @@ def begin_island(tables):
     island.first = island.end = counts[CONTACTS]
     island.first_member = island.end_member = collision.marks.shape[0] - 1
     island.first_colour, island.colours, island.first_group, island.end_group = 0, 0, 0, 0
-    island.jointed, island.surfaces, island.resting = 0, 0, 0
+    island.jointed, island.surfaces, island.slow = 0, 0, 0
     island.iterations, island.residual, island.aim = 0, 0.0, tables.stepping.options[0].tolerance
     return island
 

@@ -147,12 +147,15 @@ def finish(number, tables):
 
 
 # What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
-# residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed. The
-# same holds at rest where no factorization follows; but then sweeps go on to the tolerance, over as many steps as it takes.
+# residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed. A large
+# island is at rest only if each of its bodies is: one that rocks or rolls on a pile changes the forces in all of it, and
+# neither sweeps nor the converging solver follow that to the tolerance in each step. While an island is slow, or too large
+# for a factorization, sweeps go on below their aim, so that the impulses come closer to the solution from step to step.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
-RESTING = 0.1  # of what the weight adds to the speed in a step: slower islands are at rest
-MANY_SWEEPS = 1000  # most sweeps over a large island that moves
-SWEEPS_AT_REST = 128  # over one at rest that no factorization follows
+# Of what the weight adds to the speed in a step: the speed of an island (rms), and that of its fastest body
+SLOW, STILL = 0.1, 0.01
+MANY_SWEEPS = 1000  # most sweeps over a large island
+SWEEPS_BELOW_AIM = 32  # over a slow one, where no factorization follows
 
 
 @inlined
@@ -164,21 +167,23 @@ def aim_of_many(speed, weight, tolerance):
 
 @njit
 def set_aim(island, tables):
-    """Whether an island is at rest, and the residual that it is to reach, m/s."""
+    """Whether an island is slow, and the residual that it is to reach, m/s."""
     options, collision = tables.stepping.options[0], tables.collision
-    island.aim, island.resting = options.tolerance, 0
+    island.aim, island.slow = options.tolerance, 0
     if options.finishes == 0:
         return
-    square, weight, count = 0.0, 0.0, island.end_member - island.first_member
+    square, fastest, weight = 0.0, 0.0, 0.0
+    count = island.end_member - island.first_member
     for m in range(island.first_member, island.end_member):
         kin, body = tables.system.kinematics[collision.members[m]], tables.system.bodies[collision.members[m]]
         v, force = load3(kin.v), load3(kin.force)
         square += dot(v, v)
+        fastest = max(fastest, dot(v, v))
         weight = max(weight, options.dt * body.inverse_mass * norm(force))
     speed = math.sqrt(square / max(count, 1))
-    island.resting = 1 if speed <= RESTING * weight else 0
+    island.slow = 1 if speed <= SLOW * weight else 0
     many = island.end - island.first
-    if many > FACTORED or (many > SMALL and island.resting == 0):
+    if many > FACTORED or (many > SMALL and math.sqrt(fastest) > STILL * weight):
         island.aim = aim_of_many(speed, weight, options.tolerance)
 
 
@@ -206,11 +211,11 @@ def solve_island(number, tables):
     else:
         status = start_with_joints(island, tables)
     alone = options.finishes != 0 and island.end - island.first > FACTORED  # nothing follows the sweeps
-    rested = last == FINISHED and island.resting != 0 and not alone
+    rested = last == FINISHED and island.slow != 0 and island.aim <= options.tolerance and not alone
     if rested:  # the impulses of the last step are right, or the converging solver is needed again
         most, propagates = 1, False
     elif island.aim > options.tolerance or alone:
-        most = max(most, MANY_SWEEPS if island.resting == 0 else SWEEPS_AT_REST)
+        most = max(most, MANY_SWEEPS)
     if status == OK:
         status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
     set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
@@ -242,7 +247,7 @@ def sweep(island, most, propagates, resting, tables):
     """So many sweeps over an island, or fewer to its aim; with shock propagation if it `propagates`, which an island that may
     be `resting` gets after a first sweep has failed. Returns a status."""
     end, tolerance = island.iterations + most, tables.stepping.options[0].tolerance
-    enough = tolerance if island.resting != 0 else island.aim
+    enough = change_that_ends(island, tolerance)
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
     carries, carried = has_momentum(island, tables), 0
     if resting:
@@ -270,6 +275,7 @@ def sweep(island, most, propagates, resting, tables):
             if status == OK and island.end > island.first:
                 status = solve_joints(tables)
         island.iterations += 1
+        enough = change_that_ends(island, tolerance)
         if change <= enough or island.iterations == end:
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
@@ -278,6 +284,12 @@ def sweep(island, most, propagates, resting, tables):
                 break
     move_impulses(STORE, island, tables)
     return status
+
+
+@inlined
+def change_that_ends(island, tolerance):
+    """The change of velocities by a sweep (m/s) after which the residual is measured, and the residual that is enough."""
+    return tolerance if island.slow != 0 and island.iterations < SWEEPS_BELOW_AIM else island.aim
 
 
 @njit

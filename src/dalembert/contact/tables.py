@@ -268,6 +268,7 @@ class Stepping(NamedTuple):
     swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")
     walls: Any = column(unit="m", doc="half the least thickness of each collider")
     moves: Any = column("bodies", unit="m", doc="displacement of a fast body in a step; −1: not fast")
+    hit: Any = column("bodies", np.int64, doc="whether an impact of a body was found in this half of a step")
     turns: Any = column("bodies", unit="m", doc="how far a step turns the points of each body")
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")

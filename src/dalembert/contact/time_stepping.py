@@ -390,7 +390,10 @@ class ContactStepper(FixedStepper):
             return None
         response = rows.reshape(-1, ROW)[:count, RESPONSE]
         compliance = compliance_of(self._surfaces, count)
-        return worst_contact(self.collision, self._model, self._after, response, self.settings.dt, compliance)
+        kinematics = self._mechanism.system.kinematics
+        return worst_contact(
+            self.collision, self._model, self._after, kinematics, response, self.settings.dt, compliance
+        )
 
     def _responses(self) -> np.ndarray:
         """Those of the contacts, `ROW` numbers each."""
