@@ -102,9 +102,9 @@ def test_the_signature_and_the_types_know_every_option():
 
 
 def test_settings_are_changed_inside_an_object():
-    settings = {"method": dal.TimeStepping(dt=0.1, threads=2), "frames": 30.0}
-    changed = override(settings, {"dt": 0.2, "frames": 60.0})
-    assert changed == {"method": dal.TimeStepping(dt=0.2, threads=2), "frames": 60.0}
+    settings = {"method": dal.TimeStepping(dt=0.1, threads=2), "frame_rate": 30.0}
+    changed = override(settings, {"dt": 0.2, "frame_rate": 60.0})
+    assert changed == {"method": dal.TimeStepping(dt=0.2, threads=2), "frame_rate": 60.0}
     adaptive = override({"method": dal.RungeKutta(dt=0.1)}, {"rtol": 1e-3})
     assert adaptive == {"method": dal.RungeKutta(rtol=1e-3)}
     assert override({"method": "rk4", "dt": 0.1}, {"rtol": 1e-3}) == {"method": "rk4", "rtol": 1e-3}

@@ -33,6 +33,7 @@ dal.Sphere(radios=1.0)  # error
 dal.simulate(scene, 1.0, metod="rk4")  # error
 dal.simulate(scene, 1.0, step=0.01)  # error
 dal.Simulation(scene, frame=60.0)  # error
+dal.Simulation(scene, frames=60.0)  # error
 dal.Simulation(scene, rtoll=1e-9)  # error
 dal.RungeKutta("rk4", step=0.01)  # error
 dal.TimeStepping(dt=0.01, threds=2)  # error
@@ -82,7 +83,7 @@ scene.add_obstacle("o", dal.HalfSpace(), motion="still")  # error
 scene.hinge("joint", dal.WORLD, body, (0, 0, 0))  # error
 scene.hinge("joint", dal.WORLD, 3, (0, 0, 0), (0, 1, 0))  # error
 scene.motor("m", "joint", coordinate="rotation")  # error
-scene.load("f", body, frame="local")  # error
+scene.external_force("f", body, frame="local")  # error
 scene.event("e", lambda t: t - 1.0)  # error
 scene.event("e", lambda t, y: t - 1.0, direction=2)  # error
 scene.spring("s", body, ball)  # error

@@ -256,17 +256,17 @@ def test_gravity_and_material_of_a_scene_may_be_set_and_are_checked():
 
 def test_a_position_without_a_stiffness():
     with pytest.raises(ValueError, match="motor 'drive': position is 1 and stiffness is 0"):
-        arm().motor("drive", "j", position=1.0, gain=3.0)
+        arm().motor("drive", "j", position=1.0, damping=3.0)
 
 
 def test_a_function_and_constants():
     with pytest.raises(ValueError, match="motor 'drive': give a function of the effort, or"):
         arm().motor("drive", "j", effort=1.0, function=lambda t, s, rate: 0.0)
-    with pytest.raises(ValueError, match="load 'push': give a function, or a force and a torque"):
-        arm().load("push", "arm", force=(1, 0, 0), function=lambda t, x, q, v, w: (0, 0, 0))
+    with pytest.raises(ValueError, match="external force 'push': give a function, or a force and a torque"):
+        arm().external_force("push", "arm", force=(1, 0, 0), function=lambda t, x, q, v, w: (0, 0, 0))
 
 
-@pytest.mark.parametrize("color", ["red", "#12345", "#12345g", None, (1, 0, 0)])
+@pytest.mark.parametrize("color", ["rde", "#12345", "#12345g", None, (1, 0, 0)])
 def test_colours(color):
     if color is not None:  # a body takes the next of the palette
         with pytest.raises(ValueError, match="body 'b': color is"):

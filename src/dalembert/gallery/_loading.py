@@ -12,6 +12,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from ..core.file_format import READERS, suffixes_of
+from ..core.renamed import current_names
 from ..scene.scene import Scene
 from ..simulation.provenance import describe, digest, function_hash, plain_items
 
@@ -118,7 +119,7 @@ def from_text(name: str, text: bytes) -> Source:
     build = vars(module).get("build")
     if not callable(build):
         raise ValueError(f"{name}: it has no function build() that returns a Scene")
-    settings = dict(vars(module).get("SETTINGS", {}))
+    settings = current_names(vars(module).get("SETTINGS", {}))
     return Source("file", name, build, sha256, (from_text, (name, text)), settings, vars(module))
 
 
@@ -152,8 +153,8 @@ def _find_model(path: Path, floating: bool) -> Source:
     for warning in model.warnings:
         print(f"dalembert: warning: {warning}", file=sys.stderr)
     settings: dict[str, Any] = {"coordinates": "joint"}
-    if model.scene.bounded() or model.scene.touching():
-        settings |= {"method": "time_stepping", "dt": model.timestep or 1e-3}
+    if model.scene.limited_forces() or model.scene.touching():
+        settings |= {"method": "time_stepping"} | ({"dt": model.timestep} if model.timestep else {})
     recipe = (find, (str(path), floating))
     return Source(
         "model", str(path), lambda: model.scene, digest(path.read_bytes()), recipe, settings, floating=floating

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import NumbersLike
 from .checks import positive, rotation_matrix
 from .mass import mass_properties, validate_inertia
 
@@ -69,7 +70,7 @@ class Body:
 
 
 def mass_of_body(
-    owner: str, shape: Any, mass: float | None, density: float | None, inertia: ArrayLike | None
+    owner: str, shape: Any, mass: float | None, density: float | None, inertia: NumbersLike | None
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Mass (kg), inertia (3, 3) about the centre of mass (kg m²), and the centre of mass (3,) in the frame of the shape (m),
     of the arguments of `Scene.add_body`. Raises ValueError naming the body and the value."""

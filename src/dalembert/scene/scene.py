@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import NumbersLike, VectorLike
 from .body import WORLD, Body, World, mass_of_body
-from .checks import color_text, real_array, rotation_matrix, unit_quaternion
+from .checks import meant, real_array, rotation_matrix, unit_quaternion
+from .colors import color_text
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
 from .force import Force, ForceMethods
-from .joint import Frame, Joint, JointMethods, Link
+from .joint import End, Frame, Joint, JointMethods, Link
 from .mass import volume_of
 from .motion import SET, Keyframes, Motion, motion_of_body
 from .particle_forces import ParticleForceMethods
@@ -60,7 +62,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
     """
 
     def __init__(
-        self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81), material: Material | None = None
+        self, name: str = "scene", *, gravity: VectorLike = (0.0, 0.0, -9.81), material: Material | None = None
     ) -> None:
         self.name: str = str(name)
         self.gravity = gravity  # type: ignore[assignment]
@@ -85,7 +87,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         return self._gravity
 
     @gravity.setter
-    def gravity(self, value: ArrayLike) -> None:
+    def gravity(self, value: NumbersLike) -> None:
         self._gravity = real_array(f"scene {self.name!r}", "gravity", value, (3,))
 
     @property
@@ -104,17 +106,17 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         *,
         mass: float | None = None,
         density: float | None = None,
-        inertia: ArrayLike | None = None,
-        position: ArrayLike = ORIGIN,
-        orientation: ArrayLike = UPRIGHT,
-        velocity: ArrayLike = STILL,
-        angular_velocity: ArrayLike = STILL,
+        inertia: NumbersLike | None = None,
+        position: VectorLike = ORIGIN,
+        orientation: VectorLike = UPRIGHT,
+        velocity: VectorLike = STILL,
+        angular_velocity: VectorLike = STILL,
         color: str | None = None,
         material: Material | OfScene | None = OF_SCENE,
         group: str = "",
         motion: Motion | None = None,
-        surface_velocity: ArrayLike | None = None,
-        surface_spin: ArrayLike | None = None,
+        surface_velocity: VectorLike | None = None,
+        surface_spin: VectorLike | None = None,
     ) -> Body:
         """Add a rigid body.
 
@@ -187,7 +189,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
 
     def _add_kinematic(
         self, owner: str, name: str, shape: Any, motion: Any, pose: dict[str, Any], material: Material | None,
-        color: str | None, group: str, surface_velocity: ArrayLike | None, surface_spin: ArrayLike | None,
+        color: str | None, group: str, surface_velocity: VectorLike | None, surface_spin: VectorLike | None,
     ) -> Body:  # fmt: skip
         """A body that moves by command; see `add_body`."""
         self._new_name(name, self.bodies, "body")
@@ -254,7 +256,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         if name == WORLD.name and kind == "body":
             raise ValueError("body 'world': that name means what does not move; choose another")
 
-    def _frame(self, owner: str, item: str | Frame) -> Frame:
+    def _frame(self, owner: str, item: End) -> Frame:
         if isinstance(item, World):
             return item
         if isinstance(item, Particle):
@@ -267,23 +269,35 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
             if self.bodies.get(item.name) is not item and self.links.get(item.name) is not item:
                 raise ValueError(f"{owner}: body {item.name!r} belongs to another scene; add it to this one first")
             return item
-        if item == WORLD.name:
+        if isinstance(item, Obstacle) or (isinstance(item, str) and item in self.obstacles):
+            return self._obstacle_as_world(owner, item)
+        if isinstance(item, str) and item == WORLD.name:
             return WORLD
         if item in self.bodies or item in self.links:
             return self.bodies.get(item) or self.links[item]
-        known = ", ".join(list(self.bodies)[:8]) or "none yet"
-        raise ValueError(f"{owner}: there is no body {item!r}; bodies: {known}")
+        known = [*self.bodies, *self.links, *self.obstacles]
+        raise ValueError(f"{owner}: there is no body {item!r:.80}{meant(item, known, 'bodies')}")
 
-    def _frames(self, owner: str, a: str | Frame, b: str | Frame) -> tuple[Frame, Frame]:
+    def _obstacle_as_world(self, owner: str, item: str | Obstacle) -> Frame:
+        """An obstacle does not move: what is fixed to it is fixed to the world."""
+        name = item if isinstance(item, str) else item.name
+        if isinstance(item, Obstacle) and self.obstacles.get(name) is not item:
+            raise ValueError(f"{owner}: obstacle {name!r} belongs to another scene; add it to this one first")
+        return WORLD
+
+    def _frames(self, owner: str, a: End, b: End) -> tuple[Frame, Frame]:
         first, second = self._frame(owner, a), self._frame(owner, b)
         if first == second:
             raise ValueError(f"{owner}: both ends are {first.name!r}; connect two different bodies")
         return first, second
 
     def _joint(self, owner: str, item: str | Joint) -> Joint:
-        found = self.joints.get(item if isinstance(item, str) else item.name)
+        found = self.joints.get(item if isinstance(item, str) else getattr(item, "name", None))  # type: ignore[arg-type]
         if found is None or (isinstance(item, Joint) and found is not item):
-            raise ValueError(f"{owner}: there is no joint {item!r} in this scene; joints: {', '.join(self.joints)}")
+            name = item if isinstance(item, str) else getattr(item, "name", item)
+            raise ValueError(
+                f"{owner}: there is no joint {name!r:.80} in this scene{meant(name, self.joints, 'joints')}"
+            )
         return found
 
     def _bodies(self, owner: str, items: Sequence[str | Frame] | None) -> list[Frame]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import NumbersLike
 from .checks import array_of
 from .force import Force
 from .joint import Joint
@@ -48,7 +48,7 @@ def names(items: Sequence[str]) -> str:
 # When something is added to a scene -----------------------------------------------------------------------------------
 
 
-def orientation_warnings(owner: str, value: ArrayLike) -> Iterator[str]:
+def orientation_warnings(owner: str, value: NumbersLike) -> Iterator[str]:
     """What a quaternion in another order, or an axis with an angle, looks like."""
     q = array_of(value).astype(float)
     order = "a quaternion is (w, x, y, z)"

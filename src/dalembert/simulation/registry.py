@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..core.renamed import current_names
+
 if TYPE_CHECKING:
     from ..core.jit import CFunction
     from ..dynamics.mechanism import Mechanism
@@ -153,7 +155,7 @@ def override(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
     """Settings of `Simulation` with some of them changed. Options of a `Method` among them are changed there, and a `Method`
     among the changes replaces all options. A change of rtol without dt asks for adaptive steps, and drops a dt. Raises
     ValueError."""
-    found, changes = dict(settings), dict(changes)
+    found, changes = current_names(settings), current_names(changes)
     if isinstance(changes.get("method"), Method):
         known = option_defaults()
         found = {name: value for name, value in found.items() if name not in known}
@@ -237,12 +239,12 @@ def require_kinds(names: dict[str, Any], flags: dict[str, Any]) -> None:
             raise ValueError(f"{name} is {value!r:.80}; give True or False")
 
 
-def check_step(dt: Any, frames: float) -> None:
+def check_step(dt: Any, frame_rate: float) -> None:
     """Raises ValueError for a fixed step that no run would ever get on with."""
-    if dt is not None and positive("dt", dt, "s") * frames < 1.0 / MOST_STEPS_A_FRAME:
+    if dt is not None and positive("dt", dt, "s") * frame_rate < 1.0 / MOST_STEPS_A_FRAME:
         raise ValueError(
-            f"dt is {dt!r} s, and there would be {1.0 / (float(dt) * frames):.3g} steps from one frame to the next; give a "
-            f"longer step, or more frames a second than {frames:g}"
+            f"dt is {dt!r} s, and there would be {1.0 / (float(dt) * frame_rate):.3g} steps from one frame to the next; "
+            f"give a longer step, or a frame_rate above {frame_rate:g} Hz"
         )
 
 

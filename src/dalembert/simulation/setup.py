@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from ..collide.detect import DETECT_ENTRY as DETECT
@@ -25,9 +26,10 @@ from ..symbolic import GeneralizedCoordinates
 from ..symbolic.mechanism import require_supported
 from .constraint_system import iterative_solver
 from .methods import RungeKutta
-from .methods.contact import TIME_STEPPING
+from .methods.contact import TIME_STEPPING, FixedSteps
 from .registry import Method, check_step, method_of, option_defaults, require_kinds
 from .settings import MethodOptions
+from .step_choice import StepChoice, choose_step
 
 COORDINATES = ("maximal", "joint")
 Class = TypeVar("Class", bound=type)
@@ -38,6 +40,7 @@ class Setup(NamedTuple):
 
     generalized : coordinates of the user's, or None. coordinates : "maximal" or "joint". iterative : the iterative solver of
     constraints, or None. options : every option of all methods, with defaults for those that were not passed.
+    choice : the step and why, where none was passed.
     """
 
     model: Model
@@ -46,6 +49,7 @@ class Setup(NamedTuple):
     coordinates: str
     iterative: IterativeSolver | None
     options: dict[str, Any]
+    choice: StepChoice | None
 
     @property
     def kernels(self) -> list[CFunction]:
@@ -56,7 +60,7 @@ class Setup(NamedTuple):
 
 def set_up(
     scene: Scene | Model, method: str | Method | None, options: Mapping[str, Any], coordinates: Any, constraint_solver: Any,
-    hold: str, frames: float,
+    hold: str, frame_rate: float, control_rate: float | None = None,
 ) -> Setup:  # fmt: skip
     """Compile the scene, and choose its method and coordinates. Raises ValueError and TypeError, as `Simulation` does."""
     if callable(coordinates):
@@ -69,14 +73,18 @@ def set_up(
     joint = coordinates == "joint"
     iterative = iterative_solver(constraint_solver, hold, "generalized" if generalized else coordinates)
     model = _compiled(scene, joint, iterative is not None, coordinates)
-    check_step(method.options.get("dt") if isinstance(method, Method) else options.get("dt"), frames)
+    check_step(method.options.get("dt") if isinstance(method, Method) else options.get("dt"), frame_rate)
     stepping = method_of(method or default_method(model), options)
+    choice = None
+    if isinstance(stepping, FixedSteps) and stepping.dt is None:
+        choice = choose_step(model, stepping.name, frame_rate, control_rate)
+        stepping = replace(stepping, dt=choice.dt)
     if stepping.steps_particles(model):
         model = compile_scene(model.scene, hubs=not (joint or iterative), apart=True, coordinates=coordinates)
     if generalized is not None:
         require_supported(model, generalized, stepping.name, hold)
     all_options = option_defaults() | dict(options) | stepping.options
-    return Setup(model, stepping, generalized, coordinates, iterative, all_options)
+    return Setup(model, stepping, generalized, coordinates, iterative, all_options, choice)
 
 
 def _compiled(scene: Scene | Model, joint: bool, iterative: bool, coordinates: str) -> Model:
@@ -90,7 +98,7 @@ def _compiled(scene: Scene | Model, joint: bool, iterative: bool, coordinates: s
 
 def default_method(model: Model) -> str:
     """The name of the method for a scene if the user passes none."""
-    return TIME_STEPPING if model.scene.touching() or model.scene.bounded() else RungeKutta.name
+    return TIME_STEPPING if model.scene.touching() or model.scene.limited_forces() else RungeKutta.name
 
 
 def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFunction]:

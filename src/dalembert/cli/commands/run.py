@@ -30,7 +30,7 @@ def run(
     dt: float | None = None,
     rtol: float | None = None,
     method: str | None = None,
-    frames: float | None = None,
+    frame_rate: Annotated[float | None, Parameter(name=("--frame-rate", "--frames"))] = None,
     solver: str | None = None,
     threads: int | None = None,
     parameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
@@ -57,8 +57,8 @@ def run(
         Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
-    frames
-        Recorded frames per second.
+    frame_rate
+        Recorded frames per second of simulated time, Hz.
     solver
         Contact solver of time steps: a name from `dalembert methods`.
     threads
@@ -94,12 +94,12 @@ def run(
             screen = open_screen(built)
 
         from ...simulation.registry import override
-        from ...simulation.run_warnings import advice_on_steps
         from ...simulation.simulation import Simulation
+        from ...simulation.stability import advice_on_steps
         from ...simulation.trajectory import Trajectory
 
         given = {
-            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
+            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate, "solver": solver,
             "threads": threads, "contact_points": None if contact_points else False,
         }  # fmt: skip
         settings = override(settings, {key: value for key, value in given.items() if value is not None})
@@ -215,7 +215,7 @@ def view(
     dt: float | None = None,
     rtol: float | None = None,
     method: str | None = None,
-    frames: float | None = None,
+    frame_rate: Annotated[float | None, Parameter(name=("--frame-rate", "--frames"))] = None,
     solver: str | None = None,
     threads: int | None = None,
 ) -> int:
@@ -238,8 +238,8 @@ def view(
         Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
-    frames
-        Recorded frames per second.
+    frame_rate
+        Recorded frames per second of simulated time, Hz.
     solver
         Contact solver of time steps: a name from `dalembert methods`.
     threads
@@ -247,7 +247,7 @@ def view(
     """
     from ..live_session import open_session
 
-    given = {"dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver, "threads": threads}
+    given = {"dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate, "solver": solver, "threads": threads}
     settings = {key: value for key, value in given.items() if value is not None}
     try:
         opened = open_session(scene, host, port, True, settings)
