@@ -96,7 +96,8 @@ def find(name: str, floating: bool = False) -> Source:
         if path.suffix in models:
             return _find_model(path, floating)
         raise ValueError(
-            f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build(), or a model: "
+            f"no scene {name!r}. {gallery.nearest(name)}"
+            "`dalembert list` names the scenes, or give a .py file with build(), or a model: "
             f"{suffixes_of(models.items())}"
         )
     if not path.is_file():

@@ -6,9 +6,11 @@ Each check raises a ``ValueError`` that names the object, the value and the way 
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 from collections.abc import Iterable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +22,11 @@ from ..core.arrays import NumbersLike
 
 SWEEPS = 30
 MOST_NAMES = 8  # in a message
+AXES = {
+    f"{sign}{axis}": tuple((-1 if sign else 1) * int(axis == each) for each in "xyz")
+    for axis in "xyz"
+    for sign in ("", "-")
+}
 
 
 def eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -102,6 +109,12 @@ def finite(owner: str, name: str, value: object, least: float = -np.inf) -> floa
 
 def real_array(owner: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value``, finite and of the given shape (−1 stands for any length)."""
+    if isinstance(value, str):
+        axis = AXES.get(value.lower().lstrip("+"))
+        way = f"for {value!r} give {axis}" if axis and shape == (3,) else f"give numbers, such as {_example(shape)}"
+        raise ValueError(
+            f"{owner}: {name} must be numbers of shape {str(shape).replace('-1', 'n')}; got text: {value!r:.80}; {way}"
+        )
     array = array_of(value)
     wanted = str(shape).replace("-1", "n")
     fits = array.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, array.shape, strict=True))
@@ -118,6 +131,26 @@ def real_array(owner: str, name: str, value: object, shape: tuple[int, ...]) -> 
     return array
 
 
+def _example(shape: tuple[int, ...]) -> str:
+    """Zeros of a shape, as they are written."""
+    return str(np.zeros([max(n, 1) for n in shape], int).tolist()).replace("[", "(").replace("]", ")")
+
+
+def require_arguments(owner: str, function: Any, names: str) -> None:
+    """Raises ValueError for a function of the user's that cannot be called with these arguments ("t, y"), where that is
+    known; TypeError for what is no function."""
+    if not callable(function):
+        raise TypeError(f"{owner}: its function is {function!r:.80}; give a function of ({names})")
+    try:
+        signature = inspect.signature(getattr(function, "py_func", function))
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*names.split(","))
+    except TypeError:
+        raise ValueError(f"{owner}: its function takes {signature}; it is called with ({names})") from None
+
+
 def array_of(value: object) -> np.ndarray:
     """``value`` as an array of any kind; an empty one of objects where its rows differ in length."""
     try:
@@ -132,6 +165,11 @@ def unit_quaternion(owner: str, name: str, value: NumbersLike) -> tuple[float, f
     >>> unit_quaternion("Body", "orientation", (2, 0, 0, 0))
     (1.0, 0.0, 0.0, 0.0)
     """
+    if array_of(value).shape == (3,):
+        raise ValueError(
+            f"{owner}: {name} is {value!r:.80}, three numbers; give a quaternion (w, x, y, z). For a turn by an angle about "
+            "an axis that is (cos(angle/2), *(sin(angle/2) * axis)), angles in radians"
+        )
     q = real_array(owner, name, value, (4,))
     norm = float(np.linalg.norm(q))
     if not (1e-150 < norm < 1e150):

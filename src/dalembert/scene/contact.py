@@ -17,7 +17,7 @@ import numpy as np
 
 from ..core.arrays import VectorLike
 from .body import Body
-from .checks import real_array, rotation_matrix, unit_quaternion
+from .checks import meant, real_array, rotation_matrix, unit_quaternion
 from .colors import color_text
 from .motion import Motion
 from .shapes import Shape
@@ -314,7 +314,10 @@ class ContactMethods:
         groups = {item.group for item in owners} - {""}
         for name in names:
             if name not in self.bodies and name not in self.obstacles and name not in groups:
-                raise ValueError(f"set_contact: {name!r} is no body, obstacle or group of this scene; add it first")
+                raise ValueError(
+                    f"set_contact: {name!r} is no body, obstacle or group of this scene"
+                    f"{meant(name, [*self.bodies, *self.obstacles, *groups], 'bodies, obstacles and groups')}"
+                )
         if names[0] == names[1] and names[0] not in groups:
             raise ValueError(
                 f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"

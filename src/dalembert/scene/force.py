@@ -12,6 +12,7 @@ import numpy as np
 
 from ..core.arrays import Array, Number, VectorLike
 from ..core.renamed import renamed_keywords, renamed_method, warn_renamed
+from .checks import require_arguments
 from .joint import Coordinate, End, Frame, Joint
 from .resolve import Resolver
 
@@ -176,6 +177,8 @@ class ForceMethods:
         """
         from .forces.external_force import ExternalForce
 
+        if function is not None:
+            require_arguments(f"external force {name!r}", function, "t, x, q, v, w")
         given = ExternalForce(body, force=force, torque=torque, at=at, frame=frame, function=function)
         return self.add_force(name, given)
 
@@ -199,6 +202,8 @@ class ForceMethods:
         """
         from .forces.motor import Motor
 
+        if function is not None:
+            require_arguments(f"motor {name!r}", function, "t, s, rate")
         motor = Motor(
             joint, effort=effort, speed=speed, damping=damping, position=position, stiffness=stiffness, limit=limit,
             function=function, coordinate=coordinate,

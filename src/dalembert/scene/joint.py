@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..core.arrays import Array, MatrixLike, VectorLike
 from .body import Body, World
-from .checks import finite, real_array, rotation_matrix, unit_quaternion
+from .checks import finite, real_array, require_arguments, rotation_matrix, unit_quaternion
 from .motion import Keyframes
 from .particles import Particle
 
@@ -254,6 +254,10 @@ class JointMethods:
     def attach(self, name: str, particles: Particle | Sequence[Particle], body: End) -> list[Joint]:
         """Attach particles to a body where they are: ball joints, called "`name`[i]" where there are several."""
         many = [particles] if isinstance(particles, Particle) else list(particles)
+        if not all(isinstance(each, Particle) for each in many):
+            raise ValueError(
+                f"attach {name!r}: particles is {particles!r:.80}; give particles of a group, such as group[0] or group[:4]"
+            )
         names = [name] if len(many) == 1 else [f"{name}[{i}]" for i in range(len(many))]
         return [self.ball(own, body, particle, particle.position) for own, particle in zip(names, many, strict=True)]
 
@@ -369,6 +373,7 @@ class JointMethods:
         """
         self._new_name(name, self.joints, "constraint")
         owner = f"constraint {name!r}"
+        require_arguments(owner, function, "x, q")
         frames = self._bodies(owner, bodies)
         if len({id(frame) for frame in frames}) < len(frames):
             raise ValueError(f"{owner}: a body is named twice; name each once")

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.arrays import Array, NumbersLike, VectorLike
 from ..core.renamed import renamed_method
-from .checks import array_of, finite, positive, real_array
+from .checks import array_of, finite, positive, real_array, require_arguments
 from .particles import ParticleForce, Particles, elements_of
 from .resolve import Resolver
 
@@ -47,6 +47,8 @@ class ParticleForceMethods:
         function : (t, x, v) → (3,) force in N, instead; compiled by Numba, or plain Python, which is slower.
         """
         owner = f"field {name!r}"
+        if function is not None:
+            require_arguments(owner, function, "t, x, v")
         values = {"acceleration": real_array(owner, "acceleration", acceleration, (3,)),
                   "force": real_array(owner, "force", force, (3,))}  # fmt: skip
         if function is not None and (values["acceleration"].any() or values["force"].any()):
@@ -77,6 +79,8 @@ class ParticleForceMethods:
         Python, which is slower.
         """
         owner = f"wind {name!r}"
+        if function is not None:
+            require_arguments(owner, function, "t, x")
         group = self._group(owner, particles)
         if faces is None and not group.faces:
             raise ValueError(f"{owner}: particles {group.name!r} have no surface; give faces")
@@ -246,6 +250,7 @@ class ParticleForceMethods:
         function : r (m) → (W, dW/dr) in J and N; compiled by Numba, or plain Python, which is slower. cutoff : m; particles
         further apart do nothing to each other.
         """
+        require_arguments(f"radial {name!r}", function, "r")
         reach = np.inf if cutoff is None else positive(f"radial {name!r}", "cutoff", cutoff, "m")
         return self._interaction("radial", name, particles, None, cutoff=reach, function=function)
 

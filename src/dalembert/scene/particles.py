@@ -88,7 +88,7 @@ class ParticleMethods:
         position: VectorLike,
         *,
         mass: NumbersLike,
-        velocity: VectorLike = (0.0, 0.0, 0.0),
+        velocity: NumbersLike = (0.0, 0.0, 0.0),
         pinned: NumbersLike = False,
         radius: float = 0.0,
         color: str = COLOR,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import NumbersLike, VectorLike
-from .body import WORLD, Body, World, mass_of_body
-from .checks import meant, real_array, rotation_matrix, unit_quaternion
+from ..core.calls import explain_calls
+from .body import WORLD, Body, World, mass_of_body, require_not_exchanged, require_shape
+from .checks import meant, real_array, require_arguments, rotation_matrix, unit_quaternion
 from .colors import color_text
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
 from .force import Force, ForceMethods
@@ -41,6 +43,27 @@ class Event:
     once: bool
 
 
+HINTS = {
+    ("add_obstacle", "mass"): "an obstacle does not move; a body that moves is added by add_body",
+    ("add_obstacle", "velocity"): "an obstacle does not move; give motion=, or add a body with add_body",
+    ("add_body", "friction"): "friction belongs to a surface: material=Material(friction=...)",
+    ("add_body", "restitution"): "restitution belongs to a surface: material=Material(restitution=...)",
+    ("add_body", "fixed"): "what does not move is added by add_obstacle",
+    ("add_body", "rotation"): "give orientation=(w, x, y, z), a quaternion",
+    ("motor", "torque"): "give effort=, in N m on a hinge and N on a slider",
+    ("motor", "velocity"): "give speed=",
+    ("motor", "target"): "give position= with a stiffness, or speed=",
+    ("motor", "kp"): "give stiffness=",
+    ("motor", "kd"): "give damping=",
+    ("spring", "k"): "give stiffness=, in N/m",
+    ("spring", "length"): "give rest=, in m",
+    ("limit", "min"): "give lower=",
+    ("limit", "max"): "give upper=",
+}
+"""(method, keyword that people expect there) → what to write instead."""
+
+
+@explain_calls(HINTS)
 class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods):
     """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
 
@@ -88,7 +111,12 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
 
     @gravity.setter
     def gravity(self, value: NumbersLike) -> None:
-        self._gravity = real_array(f"scene {self.name!r}", "gravity", value, (3,))
+        owner = f"scene {self.name!r}"
+        if isinstance(value, Real):
+            raise ValueError(
+                f"{owner}: gravity is {value!r}; give a vector, (0, 0, {-abs(float(value)):g}) in m/s² (z is up)"
+            )
+        self._gravity = real_array(owner, "gravity", value, (3,))
 
     @property
     def material(self) -> Material | None:
@@ -138,6 +166,8 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         Raises ValueError naming the body and the value.
         """
         owner = f"body {name!r}"
+        require_shape(owner, shape)
+        require_not_exchanged(owner, mass, position)
         if motion is not None or surface_velocity is not None or surface_spin is not None:
             self._without_mass(owner, mass=mass, density=density, inertia=inertia)
             pose = {
@@ -236,13 +266,18 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         may change (an impulse). once : whether the event is spent afterwards.
         """
         self._new_name(name, self.events, "event")
+        require_arguments(f"event {name!r}", function, "t, y")
         if direction not in (-1, 0, 1):
             raise ValueError(f"event {name!r}: direction is {direction!r}; give -1, 0 or 1")
         items = [release] if isinstance(release, str | Joint | Force | ParticleForce) else list(release)
         names = [item if isinstance(item, str) else item.name for item in items]
         for item in names:
             if item not in self.joints and item not in self.forces:
-                raise ValueError(f"event {name!r}: it releases {item!r}, which is no joint or force of the scene")
+                known = [*self.joints, *self.forces]
+                raise ValueError(
+                    f"event {name!r}: it releases {item!r}, which is no joint or force of the scene"
+                    f"{meant(item, known, 'joints and forces')}"
+                )
         self.events[name] = Event(name, function, direction, names, stop, action, once)
         return self.events[name]
 
@@ -250,7 +285,8 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
 
     def _new_name(self, name: str, table: dict[str, Any], kind: str) -> None:
         if not isinstance(name, str) or not name or len(name) > 200:
-            raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}")
+            first = "" if isinstance(name, str) else f"; the name comes first, such as {kind.split()[0]!r}"
+            raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}{first}")
         if name in table:
             raise ValueError(f"{kind} {name!r}: the scene has one of that name already; choose another")
         if name == WORLD.name and kind == "body":

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from ..core.arrays import NumbersLike, VectorLike
+from ..core.arrays import NumbersLike
 from ..core.keywords import with_keywords
 from .checks import array_of, finite, positive, real_array
 from .contact import Material, OfScene
@@ -19,7 +19,7 @@ from .particles import ParticleForce, ParticleMethods, Particles, elements_of
 class ParticleFields(TypedDict, total=False):
     """Keywords of `Scene.add_particles` that threads, cloth and soft bodies have too."""
 
-    velocity: VectorLike
+    velocity: NumbersLike
     radius: float
     color: str
     material: Material | OfScene | None

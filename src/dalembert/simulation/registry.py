@@ -9,6 +9,7 @@ this registry.
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
@@ -121,7 +122,7 @@ def family_of(name: str) -> type[Method]:
     """The family of a method. Raises ValueError that lists all methods."""
     found = next((family for family in FAMILIES if name in family.names()), None)
     if found is None:
-        raise ValueError(f"unknown method {name!r:.80}; the methods are {', '.join(names())}")
+        raise ValueError(f"unknown method {name!r:.80}; {_listed(name, names(), 'the methods')}")
     return found
 
 
@@ -258,11 +259,20 @@ def whole(name: str, value: Any, most: int | None = None) -> int:
     return int(value)
 
 
+def _listed(given: str, known: Iterable[str], plural: str) -> str:
+    """The end of a message about an unknown name: the names that are like it, and all of them."""
+    names = list(known)
+    word = str(given).lower().replace("-", "_").replace(" ", "_")
+    near = difflib.get_close_matches(word, names, n=2, cutoff=0.6)
+    listed = f"{plural} are {', '.join(names)}"
+    return f"did you mean {' or '.join(map(repr, near))}? {listed[0].upper()}{listed[1:]}" if near else listed
+
+
 def one_of(what: str, value: Any, names: Iterable[str], plural: str) -> str:
     """The value, one of the names. Raises ValueError that lists them."""
     known = list(names)
     if not isinstance(value, str):
         raise ValueError(f"{what} is {value!r:.80}; give a name, one of {', '.join(known)}")
     if value not in known:
-        raise ValueError(f"unknown {what} {value!r:.80}; {plural} are {', '.join(known)}")
+        raise ValueError(f"unknown {what} {value!r:.80}; {_listed(value, known, plural)}")
     return value

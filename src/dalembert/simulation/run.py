@@ -26,6 +26,7 @@ from .registry import positive
 from .run_warnings import changed_since, of_the_steps
 from .stability import stability_warning
 
+LONGER = 1.5  # times as long as the run: such a step is probably a mistake
 SNAPSHOT_EVERY = 0.02  # s of wall time between snapshots for an interrupted run
 
 
@@ -94,6 +95,7 @@ class Advancing:
         """
         seconds = positive("duration", duration, "s")
         with self._alone():
+            self._warn_of_long_steps(seconds)
             self.advances.append(seconds)
             self._go_on(self._asked.add(seconds), progress)
         return self
@@ -240,6 +242,15 @@ class Advancing:
             found = stability_warning(self, duration)
             if found is not None:
                 self.warn(found)
+
+    def _warn_of_long_steps(self, seconds: float) -> None:
+        """Warn of a run that is shorter than one step."""
+        dt = self.settings["dt"]
+        if dt is not None and not self.advances and float(dt) > LONGER * seconds:
+            self.warn(
+                f"dt is {float(dt):g} s, and the run lasts {seconds:g} s: it ends after one step, at {float(dt):g} s; give a "
+                f"smaller dt, in s, such as {0.01 * seconds:.1g}"
+            )
 
     def _warn_after(self) -> None:
         """Warn of what the steps so far show: unsolved contacts, drift."""

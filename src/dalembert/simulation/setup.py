@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,11 +29,16 @@ from .constraint_system import iterative_solver
 from .methods import RungeKutta
 from .methods.contact import TIME_STEPPING, FixedSteps
 from .registry import Method, check_step, method_of, option_defaults, require_kinds
-from .settings import MethodOptions
+from .settings import CommonSettings, ControlSettings, MethodOptions
 from .step_choice import StepChoice, choose_step
 
 COORDINATES = ("maximal", "joint")
 Class = TypeVar("Class", bound=type)
+MEANT = dict.fromkeys(("step", "timestep", "time_step", "stepsize", "step_size", "h", "delta_t"), "dt (s)")
+MEANT |= dict.fromkeys(("fps", "rate", "frame", "sample_rate"), "frame_rate (Hz)")
+MEANT |= dict.fromkeys(("tol", "reltol", "rel_tol"), "rtol") | dict.fromkeys(("integrator", "scheme"), "method")
+MEANT |= {"abstol": "atol", "workers": "threads", "time": "duration, of simulate()", "gravity": "Scene(gravity=...)"}
+"""Keywords that people expect → what they are called here."""
 
 
 class Setup(NamedTuple):
@@ -63,6 +69,7 @@ def set_up(
     hold: str, frame_rate: float, control_rate: float | None = None,
 ) -> Setup:  # fmt: skip
     """Compile the scene, and choose its method and coordinates. Raises ValueError and TypeError, as `Simulation` does."""
+    require_scene(scene)
     if callable(coordinates):
         coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
     generalized, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
@@ -85,6 +92,21 @@ def set_up(
         require_supported(model, generalized, stepping.name, hold)
     all_options = option_defaults() | dict(options) | stepping.options
     return Setup(model, stepping, generalized, coordinates, iterative, all_options, choice)
+
+
+def require_scene(scene: Any) -> None:
+    """Raises TypeError for what is no scene, with the way to one."""
+    if isinstance(scene, Scene | Model):
+        return
+    if scene is Scene:
+        way = 'make one: scene = Scene("name")'
+    elif isinstance(getattr(scene, "scene", None), Scene):
+        way = "give its attribute scene"
+    elif isinstance(scene, str):
+        way = "for a scene of the gallery give gallery.load(name).build(), for a model file load_model(path).scene"
+    else:
+        way = "give a Scene"
+    raise TypeError(f"scene is {scene!r:.80}; {way}")
 
 
 def _compiled(scene: Scene | Model, joint: bool, iterative: bool, coordinates: str) -> Model:
@@ -137,7 +159,11 @@ def require_known(options: Mapping[str, Any]) -> None:
     known = option_defaults()
     for name in options:
         if name not in known:
+            settings = [*known, *CommonSettings.__annotations__, *ControlSettings.__annotations__]
+            near = difflib.get_close_matches(name, settings, n=2, cutoff=0.6)
+            meaning = MEANT.get(name) or " or ".join(near)
+            rest = f"did you mean {meaning}? The" if meaning else "the"
             raise TypeError(
-                f"Simulation() got an unexpected keyword argument {name!r}; options of methods are {', '.join(known)}"
+                f"Simulation() got an unexpected keyword argument {name!r}; {rest} settings are {', '.join(settings)}"
             )
     require_kinds({name: value for name, value in options.items() if isinstance(known[name], str)}, {})

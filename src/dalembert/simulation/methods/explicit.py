@@ -68,7 +68,10 @@ class RungeKutta(Method):
         if self.dt is not None:
             positive("dt", self.dt, "s")
         elif not METHODS[self.name].error.shape[0]:
-            raise ValueError(f"method {self.name!r} has no error estimate; give its step, dt, in s")
+            raise ValueError(
+                f"method {self.name!r} has no error estimate; give its step, dt, in s, or use "
+                "method='dormand_prince', which chooses its steps"
+            )
         positive("rtol", self.rtol, "relative")
         if self.atol is not None:
             positive("atol", self.atol, "m, rad, m/s, rad/s")
