@@ -68,9 +68,9 @@ MANY = 5000  # particles
 
 
 def open_session(
-    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any]
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None = None
 ) -> LiveSession | LiveViewer:
-    """See `show`."""
+    """See `show`. root : folder that a model file may read from."""
     what = FIRST if what is None else what
     if isinstance(what, str | Path) and Path(what).suffix == ".nc":
         what = Trajectory.load(what)
@@ -85,7 +85,7 @@ def open_session(
         name, scene = what.name, what
     else:
         name = str(what)
-        scene, own = load(name, False)
+        scene, own = load(name, False, root=root)
         settings = override(own, settings)
     # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
     viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)

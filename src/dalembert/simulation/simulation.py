@@ -212,6 +212,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
+        self._failure: tuple[int | None, str] | None = None  # status and message of the error that ended the run
         if prepare is not None:
             prepare(self)
             self._changed_by_hand("the start")
