@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 import dalembert as dal
+from dalembert.scene.scene_warnings import warnings_of
 
 WORLD, GROUND = dal.WORLD, dal.HalfSpace()
 SURFACE = dal.Material(friction=0.5)
@@ -207,3 +208,9 @@ def test_a_call_that_fits_raises_what_it_raised():
     scene = arm()
     with pytest.raises(TypeError, match="material is 'steel'; give a Material"):
         scene.add_body("b", dal.Sphere(1), mass=1, material="steel")
+
+
+@pytest.mark.parametrize("name", dal.gallery.names())
+def test_scenes_of_the_gallery_are_not_taken_for_mistakes(name):
+    built = dal.gallery.load(name).build()
+    assert warnings_of(getattr(built, "scene", built)) == []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.arrays import NumbersLike, VectorLike
+from ..core.arrays import NumbersLike
 from .checks import array_of, finite, real_array
 from .colors import color_text
 from .contact import OF_SCENE, Material, OfScene, surface
@@ -85,7 +85,7 @@ class ParticleMethods:
     def add_particles(
         self,
         name: str,
-        position: VectorLike,
+        position: NumbersLike,
         *,
         mass: NumbersLike,
         velocity: NumbersLike = (0.0, 0.0, 0.0),

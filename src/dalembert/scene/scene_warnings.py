@@ -86,7 +86,7 @@ def orientation_warnings(owner: str, value: NumbersLike) -> Iterator[str]:
             f"{owner}: orientation {(w, x, y, z)} is half a turn, as {order}; if it was (x, y, z, w), give "
             f"{(z, w, x, y)}"
         )
-    elif not found and abs(norm - 1.0) > NORM:
+    elif not found and abs(norm - 1.0) > NORM and 0.0 in (w, x, y, z):  # without zeros it was drawn at random
         unit = tuple(round(value, 6) for value in (q / norm).tolist())
         yield f"{owner}: orientation {(w, x, y, z)} has the norm {norm:.4g} and was divided by it; {order}, give {unit}"
 
@@ -272,7 +272,14 @@ def _held(scene: Scene) -> set[str]:
 def _no_ground(scene: Scene) -> Iterator[str]:
     """Bodies that can touch and fall, and nothing below them."""
     moving = [body for body in scene.bodies.values() if body.motion is None and body.material is not None]
-    if not moving or scene.obstacles or len(moving) < len(scene.bodies) or not scene.gravity.any() or _held(scene):
+    if (
+        not moving
+        or scene.obstacles
+        or scene.particles
+        or len(moving) < len(scene.bodies)
+        or not scene.gravity.any()
+        or _held(scene)
+    ):
         return
     if any(body.velocity.any() for body in moving):
         return  # thrown

@@ -21,7 +21,7 @@ for k in range(2):
 
 def push(
     t: float, x: NDArray[np.float64], q: NDArray[np.float64], v: NDArray[np.float64], w: NDArray[np.float64]
-) -> object:
+) -> NDArray[np.float64]:
     return -0.1 * v
 
 
