@@ -74,7 +74,6 @@ def test_an_unknown_keyword_is_a_type_error():
         (lambda: dal.RungeKutta("rk4"), "'rk4' has no error estimate; give its step, dt"),
         (lambda: dal.RungeKutta(rtol=0.0), "rtol is 0.0"),
         (lambda: dal.Events(impacts="newton"), "unknown law of impacts 'newton'; the laws are simultaneous"),
-        (lambda: dal.TimeStepping(dt=None), "'time_stepping' takes fixed steps; give dt"),
         (lambda: dal.TimeStepping(dt=-1.0), "dt is -1.0"),
         (lambda: dal.TimeStepping(dt=0.1, solver="jacobi"), "unknown solver 'jacobi'.*gauss_seidel, interior_point"),
         (lambda: dal.TimeStepping(dt=0.1, iterations=0), "iterations is 0"),

@@ -245,7 +245,7 @@ def test_gravity_and_material_of_a_scene_may_be_set_and_are_checked():
     scene.add_body("stone", CUBE, mass=1.0)
     run = dal.simulate(scene, 1.0, dt=0.01)
     assert run.state.velocity[0, 2] == pytest.approx(-1.62) and scene.bodies["stone"].material is RUBBER
-    with pytest.raises(ValueError, match="scene 'moon': gravity is -9.81; give a vector"):
+    with pytest.raises(ValueError, match=r"scene 'moon': gravity is -9.81; give a vector"):
         scene.gravity = -9.81
     with pytest.raises(ValueError, match="read-only"):
         scene.gravity[2] = 0.0
