@@ -144,7 +144,7 @@ def long_section() -> str:
         "|---|---|---|---|---|---|",
     ]
     for title, build, duration, settings in LONG:
-        run = dal.simulate(build(), duration, frames=10.0, **settings)
+        run = dal.simulate(build(), duration, frame_rate=10.0, **settings)
         error, integration = run.report.energy_residual_relative, run.report.integration_error / run.report.energy_scale
         joint = f"{run.report.joint_error:.0e} m" if run.report.joint_error else "0" if run.report.worst_joint else "—"
         given = ", ".join(f"`{key}={value!r}`" for key, value in settings.items())

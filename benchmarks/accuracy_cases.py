@@ -132,6 +132,6 @@ ORBIT = Case("particle on an ellipse", orbit, 4.0, orbit_error, orbit)
 
 def run_case(case: Case, **settings: Any) -> dal.Simulation:
     """The run to the end of the case, with no frame on the way to shorten a step."""
-    settings = {"frames": 1.0 / case.duration} | settings
+    settings = {"frame_rate": 1.0 / case.duration} | settings
     scene = case.steppable() if settings.get("method") == "time_stepping" else case.build()
     return dal.simulate(scene, case.duration, **settings)

@@ -32,7 +32,7 @@ TURNS, BUDGET = 4, 0.3  # s
 CASES = {
     "joint coordinates, dormand_prince, rtol 1e-8": {"coordinates": "joint"},
     "joint coordinates, dop853, rtol 1e-8": {"coordinates": "joint", "method": "dop853"},
-    "joint coordinates, the first at 10 frames a second": {"coordinates": "joint", "frames": 10.0},
+    "joint coordinates, the first at 10 frames a second": {"coordinates": "joint", "frame_rate": 10.0},
     "joint coordinates, rk4, 1 ms": {"coordinates": "joint", "method": "rk4", "dt": 1e-3},
     "maximal coordinates, dormand_prince, rtol 1e-8": {},
     "maximal coordinates, rk4, 1 ms": {"method": "rk4", "dt": 1e-3},

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dalembert as dal
-from dalembert.scene.mesh_file import sheet
+from dalembert.scene.mesh_file import triangle_grid
 from readme import refreshed
 
 ROOT = Path(__file__).parent.parent
@@ -54,14 +54,14 @@ class Ours:
     """Our run: `advance` takes it on by some seconds."""
 
     def __init__(self, stiffness: float) -> None:
-        vertices, faces = sheet(SIZE, SIZE, VERTICES, VERTICES)
+        vertices, faces = triangle_grid(SIZE, SIZE, VERTICES, VERTICES)
         scene = dal.Scene("cloth")
         scene.cloth(
             "cloth", vertices, faces, density=DENSITY, stretch=stiffness, shear=0.5 * stiffness,
             bend=stiffness * THICKNESS**2 / 12.0, pinned=[0, VERTICES - 1],
         )  # fmt: skip
         self.stiffness = stiffness
-        self.run = dal.Simulation(scene, method="linear_implicit_euler", dt=DT, linear_tolerance=1e-4, frames=1.0)
+        self.run = dal.Simulation(scene, method="linear_implicit_euler", dt=DT, linear_tolerance=1e-4, frame_rate=1.0)
 
     def advance(self, duration: float) -> float:
         """Returns seconds of the processor."""

@@ -36,7 +36,7 @@ def friction_of(scene: dal.Scene) -> float:
 
 def ours(scene: dal.Scene, dt: float, **settings: object) -> Engine:
     """Time steps of ours; only the last frame is recorded."""
-    simulation = dal.Simulation(scene, dt=dt, frames=dt, **settings)
+    simulation = dal.Simulation(scene, dt=dt, frame_rate=dt, **settings)
 
     def advance(count: int) -> None:
         simulation.advance(count * dt)

@@ -77,7 +77,7 @@ SCENES: dict[str, tuple[Callable[[], dal.Scene], float, int]] = {
 
 def record(scene: dal.Scene, dt: float, before: int) -> tuple[list[tuple[np.ndarray, np.ndarray]], float, float]:
     """(states and travels of the steps of the window, the margin, the share of detection in their time)."""
-    run = dal.Simulation(scene, dt=dt, iterations=SWEEPS, frames=1e9)
+    run = dal.Simulation(scene, dt=dt, iterations=SWEEPS, frame_rate=1e9)
     run.advance(before * dt)
     driver, found, start = run._driver, [], run._driver.timer
     for _ in range(STEPS):

@@ -29,7 +29,7 @@ def chain(links: int) -> Advance:
     import dalembert as dal
     import scenes
 
-    run = dal.Simulation(scenes.chain(links), method="rk4", dt=1e-3, frames=1e-3)
+    run = dal.Simulation(scenes.chain(links), method="rk4", dt=1e-3, frame_rate=1e-3)
 
     def advance(steps: int) -> None:
         if run.time > 4.0:  # a long chain that whips needs shorter steps later
@@ -45,7 +45,7 @@ def wall(n: int, solver: str = "gauss_seidel") -> Advance:
     import scenes
 
     dt = 1 / 240
-    run = dal.Simulation(scenes.wall(n), dt=dt, solver=solver, frames=1e-3)
+    run = dal.Simulation(scenes.wall(n), dt=dt, solver=solver, frame_rate=1e-3)
     run.advance(1.0 if solver == "gauss_seidel" else 0.1)
     return lambda steps: run.advance(steps * dt) and None
 
@@ -53,12 +53,12 @@ def wall(n: int, solver: str = "gauss_seidel") -> Advance:
 def cloth() -> Advance:
     """A cloth of 40 × 40 vertices in implicit steps; a step is the first half second of its fall, 30 steps."""
     import dalembert as dal
-    from dalembert import sheet
+    from dalembert import triangle_grid
 
-    vertices, faces = sheet(2.0, 2.0, 40, 40)
+    vertices, faces = triangle_grid(2.0, 2.0, 40, 40)
     scene = dal.Scene("cloth")
     scene.cloth("cloth", vertices, faces, density=0.25, stretch=100.0, shear=50.0, bend=1e-5, pinned=[0, 39])
-    run = dal.Simulation(scene, method="linear_implicit_euler", dt=1 / 60, frames=1.0)
+    run = dal.Simulation(scene, method="linear_implicit_euler", dt=1 / 60, frame_rate=1.0)
 
     def advance(steps: int) -> None:
         for _ in range(steps):  # the iterations of a step depend on the state: always the same ones

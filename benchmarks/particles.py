@@ -69,7 +69,7 @@ def method(n: int, name: str, *, with_spring: bool = False) -> Callable[[], floa
     )
     if with_spring:
         scene.springs("one", group, [[0, 1]], stiffness=0.0)
-    run = dal.Simulation(scene, method=name, dt=DT, frames=1.0 / (STEPS * DT))
+    run = dal.Simulation(scene, method=name, dt=DT, frame_rate=1.0 / (STEPS * DT))
 
     def frame() -> float:
         before = run.kernel_time

@@ -55,7 +55,7 @@ def measure(hulls: int, threads: int, passes: int | None) -> dict[str, float]:
     """Steps while all lie on each other, solved as by default (`passes` None) or with a budget of sweeps."""
     budget = {} if passes is None else {"iterations": passes}
     scene = pour(hulls)
-    run = dal.Simulation(scene, dt=DT, threads=threads, frames=10.0, **budget)
+    run = dal.Simulation(scene, dt=DT, threads=threads, frame_rate=10.0, **budget)
     run.advance(FALL)
     times, residuals, unsolved = [], [], 0
     for _ in range(STEPS):

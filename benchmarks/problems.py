@@ -94,7 +94,9 @@ def reference(problem: Problem) -> tuple[np.ndarray, float]:
 
     Raises AssertionError where they are further apart than 1e-8 m: one of them is wrong, and errors would mean nothing.
     """
-    run = dal.simulate(problem.build(), problem.duration, method="dop853", rtol=1e-14, frames=1.0 / problem.duration)
+    run = dal.simulate(
+        problem.build(), problem.duration, method="dop853", rtol=1e-14, frame_rate=1.0 / problem.duration
+    )
     end = ours_end(problem, run)
     apart = float(np.linalg.norm(end - independent_end(problem)))
     if not apart < 1e-8:

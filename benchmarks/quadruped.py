@@ -62,7 +62,7 @@ def scene() -> dal.Scene:
         found.weld(f"{leg}_ankle", parts[1], ball, at=foot)
         for joint in JOINTS:
             found.armature(f"{leg}_{joint}", ARMATURE)
-            found.motor(f"{leg}_{joint}_motor", f"{leg}_{joint}", stiffness=STIFFNESS, gain=GAIN, speed=0.0)
+            found.motor(f"{leg}_{joint}_motor", f"{leg}_{joint}", stiffness=STIFFNESS, damping=GAIN, speed=0.0)
     found.add_obstacle("ground", dal.HalfSpace(), material=material)
     return found
 
@@ -71,7 +71,7 @@ class Ours:
     """Time steps of contact in joint coordinates."""
 
     def __init__(self) -> None:
-        self.run = dal.Simulation(scene(), dt=DT, coordinates="joint", frames=1.0 / (LOOK * DT))
+        self.run = dal.Simulation(scene(), dt=DT, coordinates="joint", frame_rate=1.0 / (LOOK * DT))
         self._feet = [self.run.model.body_names.index(f"{leg}_foot") for leg in LEGS]
 
     def advance(self, steps: int) -> None:

@@ -122,7 +122,7 @@ class Robot:
             stiffness = STIFFNESS * weight * (1.0 if joint.kind == "hinge" else 100.0)
             scene.armature(joint.name, stiffness / SWAY**2)
             scene.motor(
-                f"{joint.name} motor", joint.name, stiffness=stiffness, gain=2.0 * stiffness / SWAY, speed=0.0,
+                f"{joint.name} motor", joint.name, stiffness=stiffness, damping=2.0 * stiffness / SWAY, speed=0.0,
                 position=place,
             )  # fmt: skip
         if self.ground is not None:
@@ -193,7 +193,7 @@ class Ours:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.run = dal.Simulation(
-                scene, method="time_stepping", dt=DT, coordinates="joint", frames=1.0 / (MOST * DT)
+                scene, method="time_stepping", dt=DT, coordinates="joint", frame_rate=1.0 / (MOST * DT)
             )
         self.run.set_joint_state({joint: (place, 0.0) for joint, place in robot.posture.items()})
         self._up = self.up()

@@ -40,7 +40,7 @@ IN_CACHE = 1000  # links whose tables a processor's caches hold
 
 def our_chain(links: int) -> Advance:
     """Ours by RK4; no frames but the last are recorded."""
-    simulation = dal.Simulation(chain(links), method="rk4", dt=1e-3, frames=1e-3)
+    simulation = dal.Simulation(chain(links), method="rk4", dt=1e-3, frame_rate=1e-3)
 
     def advance(count: int) -> None:
         simulation.advance(count * 1e-3)

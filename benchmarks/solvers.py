@@ -10,7 +10,7 @@ from dalembert.cli.commands.solvers import ROWS, SolverResult, compare_solvers
 from readme import refreshed
 
 PAGE = Path(__file__).parents[1] / "docs" / "linear-systems.md"
-SETTINGS = {"method": "rk4", "dt": 1e-3, "frames": 30.0}
+SETTINGS = {"method": "rk4", "dt": 1e-3, "frame_rate": 30.0}
 DURATION = 0.5  # s
 REPEATS = 3  # of the direct solver; the shortest counts
 STUDENT = {"double-pendulum": (401, 310), "rope": (988, 620), "trebuchet": (491, 278)}  # ms/s: all, resolution alone

@@ -30,7 +30,7 @@ Curves = dict[str, list[tuple[float, float]]]  # (seconds a simulated second, er
 
 def our_run(problem: Problem, model, **settings) -> Run:
     def run() -> tuple[float, np.ndarray]:
-        simulation = dal.Simulation(model, frames=1.0 / problem.duration, **settings)
+        simulation = dal.Simulation(model, frame_rate=1.0 / problem.duration, **settings)
         simulation.advance(problem.duration)
         return simulation.kernel_time, ours_end(problem, simulation)
 

@@ -139,7 +139,7 @@ def draw_stability(path: Path) -> None:
     ):  # fmt: skip
         dt = ratio / omega
         scene = spring_chain.build(masses=1, stiffness=k, mass=mass, spacing=100.0)
-        run = dal.simulate(scene, count * dt, method=method, dt=dt, frames=1.0 / dt, newton_tolerance=1e-11)
+        run = dal.simulate(scene, count * dt, method=method, dt=dt, frame_rate=1.0 / dt, newton_tolerance=1e-11)
         off = run.trajectory.particle_position.values[:, 1, 2] + 100.0 + 9.81 * mass / k
         speed = run.trajectory.particle_momentum.values[:, 1, 2] / mass
         energy = off**2 + (speed / omega) ** 2

@@ -66,8 +66,8 @@ def gallery(task):
 
     name, long = task
     module = scenes.load(name)
-    settings = {key: value for key, value in module.SETTINGS.items() if key not in ("duration", "frames")}
-    run = dal.Simulation(module.build(), frames=1.0, **settings)
+    settings = {key: value for key, value in module.SETTINGS.items() if key not in ("duration", "frame_rate")}
+    run = dal.Simulation(module.build(), frame_rate=1.0, **settings)
     dt = settings.get("dt") or module.SETTINGS["duration"] / 2000
     times, memory, balance, begun = [], [], [], time.process_time()
     for _ in range(PIECES):

@@ -79,7 +79,7 @@ def test_names_are_given_once():
         scene.ball("j", "one", "two", (0, 0, 0))
     scene.drag("f", linear=1.0)
     with refused("'f'.*already"):
-        scene.load("f", "one")
+        scene.external_force("f", "one")
     scene.event("e", lambda t, y: t - 1.0)
     with refused("'e'.*already"):
         scene.event("e", lambda t, y: t - 1.0)
@@ -89,7 +89,7 @@ def test_names_are_given_once():
 
 
 def test_an_unknown_body_is_named_and_the_known_ones_listed():
-    with refused("'j'.*no body 'three'.*one, two"):
+    with refused("'j'.*no body 'three'.*'one', 'two'"):
         pair().ball("j", "one", "three", (0, 0, 0))
 
 
@@ -133,10 +133,13 @@ def test_both_ends_of_a_joint_are_one_body():
         (lambda s: s.torsion_spring("f", s.ball("b", "one", "two", (0, 0, 0)), stiffness=1.0), "'b'.*no displacement"),
         (lambda s: s.drag("f", linear=-1.0), "'f'.*linear"),
         (lambda s: s.drag("f", ["three"], linear=1.0), "'f'.*'three'"),
-        (lambda s: s.load("f", dal.WORLD, force=(0, 0, 1)), "'f'.*world"),
-        (lambda s: s.load("f", "one", force=(0, 0, np.nan)), "'f'.*force"),
-        (lambda s: s.load("f", "one", frame="moon"), "'f'.*frame"),
-        (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), speed=1.0, effort=2.0), "'f'.*gain"),
+        (lambda s: s.external_force("f", dal.WORLD, force=(0, 0, 1)), "'f'.*world"),
+        (lambda s: s.external_force("f", "one", force=(0, 0, np.nan)), "'f'.*force"),
+        (lambda s: s.external_force("f", "one", frame="moon"), "'f'.*frame"),
+        (
+            lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), speed=1.0, effort=2.0),
+            "'f'.*damping",
+        ),
         (lambda s: s.motor("f", s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), limit=0.0), "'f'.*limit"),
         (lambda s: s.event("e", lambda t, y: t, direction=2), "'e'.*direction"),
         (lambda s: s.event("e", lambda t, y: t, release="pin"), "'e'.*'pin'"),
@@ -191,8 +194,8 @@ def test_an_unknown_method_is_answered_with_the_list():
         ({"rtol": -1e-6}, "rtol"),
         ({"rtol": np.inf}, "rtol"),
         ({"atol": 0.0}, "atol"),
-        ({"frames": 0.0}, "frames"),
-        ({"frames": np.nan}, "frames"),
+        ({"frame_rate": 0.0}, "frame_rate"),
+        ({"frame_rate": np.nan}, "frame_rate"),
         ({"hold": "glue"}, "'glue'.*projection"),
         ({"hold": "feedback", "stiffness": np.nan}, "stiffness"),
         ({"hold": "penalty", "stiffness": -1.0}, "stiffness"),
@@ -263,7 +266,7 @@ NONSENSE = ["a", None, np.nan, np.inf, -1.0, 0.0, [1.0, 2.0], True, object()]
 
 
 @pytest.mark.parametrize("value", [value for value in NONSENSE if value is not None])
-@pytest.mark.parametrize("name", ["dt", "rtol", "atol", "frames"])
+@pytest.mark.parametrize("name", ["dt", "rtol", "atol", "frame_rate"])
 def test_numbers_of_a_run(name, value):
     with refused(f"{name} is "):
         dal.Simulation(pair(), **{name: value})
@@ -356,7 +359,7 @@ def test_one_run_is_advanced_by_one_thread_at_a_time():
         return np.zeros(3)
 
     scene = pair()
-    scene.load("slow", "one", function=slow)
+    scene.external_force("slow", "one", function=slow)
     run = dal.Simulation(scene, method="rk4", dt=0.01)
     found = []
 

@@ -24,7 +24,9 @@ def wind(t, x, q, v, w):
         raise ZeroDivisionError("no air")
     return [0.0, 0.0, 0.0]
 """
-FAILING = WIND + SCENE.replace("    return scene", '    scene.load("wind", "ball", function=wind)\n    return scene')
+FAILING = WIND + SCENE.replace(
+    "    return scene", '    scene.external_force("wind", "ball", function=wind)\n    return scene'
+)
 
 
 def run(*words):
@@ -101,7 +103,7 @@ def test_a_run_that_fails_keeps_and_saves_what_was_recorded(tmp_path, capsys):
     path = tmp_path / "failing.py"
     path.write_text(FAILING)
     out = tmp_path / "failed.nc"
-    assert run("run", str(path), "--out", str(out), "--frames", "100") == FAILED
+    assert run("run", str(path), "--out", str(out), "--frame-rate", "100") == FAILED
     error = capsys.readouterr().err
     assert "wind" in error and "ZeroDivisionError" in error and "t = 0.04" in error
     assert Trajectory.load(out).times[-1] == pytest.approx(0.04)

@@ -106,7 +106,7 @@ def test_spaces_have_the_limits_of_motors():
 
 def test_actions_may_be_positions():
     scene = cart_pole()
-    scene.motor("servo", "rail", stiffness=200.0, gain=30.0)
+    scene.motor("servo", "rail", stiffness=200.0, damping=30.0)
     env = Environment(scene, motors=["servo"], of="position", control_rate=100.0, bounds={"servo": (-0.5, 0.5)},
                       reward=lambda run, action: -abs(action[0]))  # fmt: skip
     env.reset()

@@ -117,7 +117,7 @@ def test_an_unknown_name_is_answered_with_the_names():
 
 def test_the_trebuchet_throws_far():
     scene = trebuchet.build()
-    settings = trebuchet.SETTINGS | {"frames": 5.0}
+    settings = trebuchet.SETTINGS | {"frame_rate": 5.0}
     run = dal.simulate(scene, settings.pop("duration"), **settings)
     stone, weight = scene.bodies["stone"], scene.bodies["counterweight"]
     reach = run.state.position[0, 0] - stone.position[0]

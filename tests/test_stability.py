@@ -7,7 +7,7 @@ import dalembert as dal
 from dalembert.cli import app
 from dalembert.integrate.tableaus import METHODS
 from dalembert.model.compile import compile_scene
-from dalembert.simulation.run_warnings import (
+from dalembert.simulation.stability import (
     GROWTH,
     Stiffness,
     advice_on_steps,
@@ -116,7 +116,7 @@ def test_runs_grow_where_they_are_foretold_to(method, damping):
         dt = factor * limit
         assert grows(method, dt, duration, mode) == wild
         try:
-            run = dal.simulate(oscillator(damping=damping), duration, method=method, dt=dt, frames=1.0 / dt)
+            run = dal.simulate(oscillator(damping=damping), duration, method=method, dt=dt, frame_rate=1.0 / dt)
         except dal.SimulationError:
             assert wild
             continue

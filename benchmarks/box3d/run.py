@@ -141,7 +141,7 @@ def measure(name: str, runner: Path, settings: dict[str, object]) -> list[str]:
     timed = SCENES[name]
     scene = timed.make()
     other = Box3D(runner, scene, timed.dt)
-    ours = dal.Simulation(scene, dt=timed.dt, frames=1e6 * timed.dt, **settings)
+    ours = dal.Simulation(scene, dt=timed.dt, frame_rate=1e6 * timed.dt, **settings)
     ours.advance(timed.before * timed.dt)
     other.step(timed.before)
     times: tuple[list[float], list[float]] = ([], [])

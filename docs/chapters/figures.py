@@ -134,7 +134,7 @@ def draw_energies(path: Path) -> None:
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 0.8), velocity=(2.0, 0, 0))
     scene.drag("air", linear=0.03)
-    run = dal.simulate(scene, 3.0, dt=1 / 960, frames=240)
+    run = dal.simulate(scene, 3.0, dt=1 / 960, frame_rate=240)
     t = run.trajectory
     potential = t.potential - float(t.potential[-1])
     parts = {"kinetic": t.kinetic, "potential": potential}

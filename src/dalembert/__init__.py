@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from .linalg.iterative import IterativeSolver, LinearSolution, solve_linear
     from .linalg.matching import Matching, matching
     from .linalg.newton import Minimum, minimize
+    from .scene.angles import degrees
     from .scene.body import WORLD
     from .scene.contact import Material
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
-    from .scene.mesh_file import block, sheet
+    from .scene.mesh_file import tetrahedron_grid, triangle_grid
     from .scene.motion import Keyframes
     from .scene.scene import Scene
     from .scene.shapes import (
@@ -68,10 +69,10 @@ __all__ = [
     "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
     "Material", "Mesh", "MethodName", "Minimum", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
     "Settings", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries",
-    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
+    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "condition_number", "degrees", "equilibrate",
     "export_gltf", "export_mjcf", "export_usd", "gallery", "load_contact_problem", "load_model", "load_usd",
-    "mass_properties", "matching", "minimize", "replay", "run_batch", "sheet", "show", "simulate", "solve",
-    "solve_contact", "solve_delassus", "solve_linear", "sweep",
+    "mass_properties", "matching", "minimize", "replay", "run_batch", "show", "simulate", "solve",
+    "solve_contact", "solve_delassus", "solve_linear", "sweep", "tetrahedron_grid", "triangle_grid",
 ]  # fmt: skip
 
 # Public names by module. Each is imported when it is first used: drawing a scene or reading a file needs no compiler.
@@ -96,12 +97,13 @@ _HOME = {
     ".linalg.newton": "minimize Minimum",
     ".cli.live_session": "show",
     ".cli.replay": "Replay replay",
+    ".scene.angles": "degrees",
     ".scene.body": "WORLD",
     ".scene.contact": "Material",
     ".scene.joint": "Curve",
     ".scene.motion": "Keyframes",
     ".scene.mass": "mass_properties MassProperties",
-    ".scene.mesh_file": "block sheet",
+    ".scene.mesh_file": "tetrahedron_grid triangle_grid",
     ".scene.scene": "Scene",
     ".scene.shapes": "Box Capsule Compound Cone ConvexHull Cylinder Ellipsoid HalfSpace HeightField Mesh Sphere TriangleMesh",
     ".simulation.settings": "MethodName RunSettings Settings",
@@ -113,6 +115,7 @@ _HOME = {
     ".simulation.trajectory": "Trajectory",
     ".core.status": "SimulationWarning",
 }
+_RENAMED = ("block", "sheet")  # old names of functions in scene.mesh_file
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 
 
@@ -201,7 +204,15 @@ if not TYPE_CHECKING:  # to a type checker, a module with `__getattr__` has ever
             return value
         if name == "gallery" or f"{__name__}.{name}" in _NEW_PLACE:
             return importlib.import_module(f"{__name__}.{name}")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _RENAMED:
+            return getattr(importlib.import_module(".scene.mesh_file", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_meant(name)}")
+
+    def _meant(name: str) -> str:
+        import difflib
+
+        near = difflib.get_close_matches(name, __all__, n=3)
+        return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def __dir__() -> list[str]:

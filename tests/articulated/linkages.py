@@ -228,7 +228,7 @@ def table(turn, legs=5):
         scene.ball(f"foot {i}", dal.WORLD, shank, at=turn.apply(foot))
         scene.hinge(f"knee {i}", shank, thigh, at=turn.apply(knee), axis=turn.apply([-out[1], out[0], 0]))
         scene.ball(f"hip {i}", thigh, plate, at=turn.apply(hip))
-    scene.load("push", plate, force=turn.apply([3.0, 5.0, 0.0]))
+    scene.external_force("push", plate, force=turn.apply([3.0, 5.0, 0.0]))
     return scene
 
 

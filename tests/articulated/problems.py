@@ -12,7 +12,9 @@ def ground(scene, material):
     scene.add_obstacle("ground", dal.HalfSpace(), material=material)
 
 
-def quadruped(*, links=False, flat=False, armature=0.0, height=0.0, stiffness=300.0, gain=5.0, bend=0.6, motors=True):
+def quadruped(
+    *, links=False, flat=False, armature=0.0, height=0.0, stiffness=300.0, damping=5.0, bend=0.6, motors=True
+):
     """A trunk on four bent legs of three hinges with spheres for feet, which stand on the ground if `height` is 0 (m).
 
     links : whether what is between the first two hinges of a leg has no mass. flat : whether its feet are boxes.
@@ -44,7 +46,12 @@ def quadruped(*, links=False, flat=False, armature=0.0, height=0.0, stiffness=30
                 scene.armature(f"{leg}_{joint}", armature)
             if motors:
                 scene.motor(
-                    f"{leg}_{joint}_motor", f"{leg}_{joint}", stiffness=stiffness, position=0.0, gain=gain, speed=0.0
+                    f"{leg}_{joint}_motor",
+                    f"{leg}_{joint}",
+                    stiffness=stiffness,
+                    position=0.0,
+                    damping=damping,
+                    speed=0.0,
                 )
     ground(scene, material)
     return scene

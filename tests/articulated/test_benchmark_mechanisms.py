@@ -61,10 +61,10 @@ def governor(stiffness=8e5, damping=4e4):
 
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 def test_a_stiff_mechanism_is_as_exact_as_asked_for(coordinates):
-    exact = dal.simulate(governor(), 0.2, coordinates="joint", method="dop853", rtol=1e-12, frames=200)
+    exact = dal.simulate(governor(), 0.2, coordinates="joint", method="dop853", rtol=1e-12, frame_rate=200)
     errors = []
     for rtol in (1e-5, 1e-8):
-        run = dal.simulate(governor(), 0.2, coordinates=coordinates, rtol=rtol, frames=200)
+        run = dal.simulate(governor(), 0.2, coordinates=coordinates, rtol=rtol, frame_rate=200)
         errors.append(np.abs(run.trajectory.position.values - exact.trajectory.position.values).max())
         assert run.report.energy_residual_relative < 1e3 * rtol
     assert np.ptp(exact.trajectory.position.sel(body="collar", xyz="z").values) > 1e-3, "the collar hardly moves"

@@ -51,7 +51,7 @@ def test_a_rotor_bounces_off_its_stop(restitution, armature):
 def test_a_pendulum_leaves_its_stop_with_the_speed_it_came_with_times_e():
     scene = pendulum()
     scene.limit("stop", "hinge", upper=0.5, restitution=0.6)
-    run = dal.Simulation(scene, dt=2e-4, coordinates="joint", frames=5000.0)
+    run = dal.Simulation(scene, dt=2e-4, coordinates="joint", frame_rate=5000.0)
     run.advance(0.5)
     speeds = (
         -run.trajectory.velocity[:, 0, 2] if hasattr(run.trajectory, "velocity") else -run.trajectory.momentum[:, 0, 2]

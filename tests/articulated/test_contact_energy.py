@@ -43,7 +43,7 @@ def damped():
     """An arm above the ground, with dampers."""
     scene = arm(height=3.0)
     for joint in ("shoulder", "elbow", "wrist"):
-        scene.motor(f"{joint}_damper", joint, gain=0.05, speed=0.0)
+        scene.motor(f"{joint}_damper", joint, damping=0.05, speed=0.0)
     return scene
 
 
@@ -129,13 +129,13 @@ def test_a_solver_that_misses_its_tolerance_is_told_of():
 
 
 def test_the_energy_of_an_arm_that_swings_for_long_does_not_drift():
-    run = dal.simulate(arm(height=3.0), 20.0, dt=0.005, coordinates="joint", frames=20.0)
+    run = dal.simulate(arm(height=3.0), 20.0, dt=0.005, coordinates="joint", frame_rate=20.0)
     balance = np.abs(run.trajectory.balance.values)
     assert balance[200:].max() < 1.5 * balance[:200].max() and balance.max() < 5e-3 * run.report.energy_scale
 
 
 def test_a_motor_with_a_gain_too_stiff_for_explicit_steps_is_stable():
     scene = arm(height=3.0)
-    scene.motor("brake", "wrist", gain=500.0, speed=0.0)
+    scene.motor("brake", "wrist", damping=500.0, speed=0.0)
     run = dal.simulate(scene, 1.0, dt=0.005, coordinates="joint")
     assert run.report.energy_residual_relative < 1e-3 and run.report.work["brake"] < 0.0

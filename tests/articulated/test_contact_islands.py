@@ -125,7 +125,7 @@ def test_a_motor_keeps_a_robot_awake():
     scene = ground()
     robot(scene, "driven", 0.0)
     robot(scene, "free", 2.0)
-    scene.motor("motor", "driven hinge", stiffness=50.0, gain=5.0, speed=0.0)
+    scene.motor("motor", "driven hinge", stiffness=50.0, damping=5.0, speed=0.0)
     run = simulation(scene, sleep_after=0.1)
     run.advance(0.6)
     assert run.asleep == ["free base", "free arm"]

@@ -31,8 +31,8 @@ def test_a_quadruped_pushed_and_falling_freely_keeps_its_energy():
     """Mean squared error of the energy over 2 s after a push of twice the weight for 1 s; RK4, 1 ms; legs swing and turn."""
     scene = quadruped()
     push = 2.0 * 9.81 * weight(scene) * np.array([np.sin(0.15), 0.0, np.cos(0.15)])
-    scene.load("push", "trunk", force=push, at=(0.0, 0.01, 2.0))
-    run = dal.Simulation(scene, coordinates="joint", method="rk4", dt=1e-3, frames=100.0)
+    scene.external_force("push", "trunk", force=push, at=(0.0, 0.01, 2.0))
+    run = dal.Simulation(scene, coordinates="joint", method="rk4", dt=1e-3, frame_rate=100.0)
     run.advance(1.0)
     run.release("push")
     run.advance(2.0)

@@ -39,8 +39,8 @@ def assert_same_motion(runs, tolerance):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_free_tree_moves_as_its_bodies_under_constraints(seed):
     scene = random_tree(seed, free=True)
-    scene.load("push", "b3", force=(30.0, 10.0, 60.0))
-    scene.load("twist", "b5", torque=(1.0, -2.0, 0.5), frame="body")
+    scene.external_force("push", "b3", force=(30.0, 10.0, 60.0))
+    scene.external_force("twist", "b5", torque=(1.0, -2.0, 0.5), frame="body")
     scene.drag("air", linear=0.2, angular=0.01)
     runs = both(scene, 0.5)
     assert_same_motion(runs, 1e-7)
@@ -53,7 +53,7 @@ def test_a_free_tree_moves_as_its_bodies_under_constraints(seed):
 def test_springs_motors_and_dampers_act_on_coordinates():
     scene = arm_of(3)
     scene.torsion_spring("spring", "joint 1", stiffness=5.0, damping=0.2, rest=0.3)
-    scene.motor("motor", "joint 2", effort=1.0, stiffness=8.0, position=0.5, gain=0.4, speed=0.0)
+    scene.motor("motor", "joint 2", effort=1.0, stiffness=8.0, position=0.5, damping=0.4, speed=0.0)
     runs = both(scene)
     assert_same_motion(runs, 1e-8)
     for run in runs:

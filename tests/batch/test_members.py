@@ -9,7 +9,7 @@ from dalembert.gallery import bouncing_ball
 from .scenes import START, braced, hanging_particles, pendulum, spring_and_ball, star
 
 STIFF = {"spring.stiffness": [50.0, 1e12, 60.0]}
-FIXED = {"method": "rk4", "dt": 0.05, "frames": 20.0}
+FIXED = {"method": "rk4", "dt": 0.05, "frame_rate": 20.0}
 
 
 def test_a_member_that_fails_keeps_what_it_recorded_and_stops_no_other():
@@ -114,10 +114,10 @@ def test_ctrl_c_ends_a_batch_cleanly():
         raise KeyboardInterrupt
 
     vary = {"shoulder.position": np.linspace(0.0, 1.0, 300)}
-    batch = dal.run_batch(pendulum(), 100.0, vary=vary, progress=interrupt, frames=10.0, rtol=1e-10)
+    batch = dal.run_batch(pendulum(), 100.0, vary=vary, progress=interrupt, frame_rate=10.0, rtol=1e-10)
     assert batch.interrupted and not batch.ok.all()
     assert "interrupted" in batch.reason(299)
-    whole = dal.run_batch(pendulum(), 1.0, vary={"shoulder.position": [0.0]}, frames=10.0, rtol=1e-10)
+    whole = dal.run_batch(pendulum(), 1.0, vary={"shoulder.position": [0.0]}, frame_rate=10.0, rtol=1e-10)
     frames = min(int(batch.frames[0]), 10)
     assert np.array_equal(batch.state[0, :frames], whole.state[0, :frames])
 

@@ -27,8 +27,8 @@ SETTINGS = [
     {"coordinates": "joint"},
     {"rtol": 1e-6},
     {"method": "rk4", "dt": 1e-2, "coordinates": "joint"},
-    {"method": "rk4", "dt": 7e-3, "frames": 10.0},
-    {"method": "euler", "dt": 0.05, "frames": 60.0},
+    {"method": "rk4", "dt": 7e-3, "frame_rate": 10.0},
+    {"method": "euler", "dt": 0.05, "frame_rate": 60.0},
     {"method": "dop853", "hold": "feedback", "stiffness": 100.0, "damping": 20.0},
 ]
 
@@ -94,7 +94,7 @@ def test_functions_of_the_user_run_in_a_batch():
 
     def build(mass, function):
         scene = pendulum(mass=mass)
-        scene.load("push", "lower", function=function)
+        scene.external_force("push", "lower", function=function)
         return scene
 
     for function in (push, push.py_func):

@@ -43,7 +43,7 @@ def test_a_bounce_takes_half_a_period_and_loses_energy_in_first_order(how):
     lost = []
     for steps in (100, 200, 400):
         dt = half / steps
-        run = dal.simulate(ball(1000.0, velocity=-1.0), 2.0 * half, dt=dt, frames=1 / dt, **how)
+        run = dal.simulate(ball(1000.0, velocity=-1.0), 2.0 * half, dt=dt, frame_rate=1 / dt, **how)
         bears = np.asarray(run.trajectory.contact_force)[:, 0, 2] > 0.0
         assert abs(bears.sum() - steps) <= 1
         lost.append(0.5 - 0.5 * float(run.state.velocity[0, 2]) ** 2)
@@ -109,7 +109,7 @@ def test_a_robot_presses_with_the_stiffness_of_the_ground():
     scene.add_obstacle("ground", dal.HalfSpace(), material=dal.Material(0.5, stiffness=5e3, damping=200.0))
     scene.add_body("foot", dal.Sphere(0.1), mass=2, position=(0, 0, 0.1))
     scene.slider("guide", dal.WORLD, "foot", at=(0, 0, 0.1), axis=(0, 0, 1))
-    scene.load("push", "foot", force=(0, 0, -40.0), at=(0, 0, 0.1))
+    scene.external_force("push", "foot", force=(0, 0, -40.0), at=(0, 0, 0.1))
     for coordinates in ("maximal", "joint"):
         run = dal.simulate(scene, 2.0, dt=1 / 200, method="time_stepping", coordinates=coordinates)
         assert 0.1 - run.state.position[0, 2] == pytest.approx(40.0 / 5e3, rel=1e-8)
@@ -117,7 +117,7 @@ def test_a_robot_presses_with_the_stiffness_of_the_ground():
 
 def test_a_spring_does_not_pull():
     scene = ball(1000.0, 500.0, velocity=-1.0)  # overdamped
-    run = dal.simulate(scene, 0.5, dt=1 / 500, frames=500)
+    run = dal.simulate(scene, 0.5, dt=1 / 500, frame_rate=500)
     assert np.asarray(run.trajectory.contact_force)[:, 0, 2].min() >= 0.0
     assert run.report.energy_residual_relative < 1e-12
 

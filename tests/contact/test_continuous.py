@@ -100,8 +100,8 @@ def test_a_slow_scene_is_not_watched():
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_run_with_fast_bodies_is_resumed_with_the_same_bits(seed):
     (scene, dt), steps = shot(seed), 8
-    whole = dal.simulate(scene, 2 * steps * dt, dt=dt, frames=1 / dt)
-    first = dal.simulate(shot(seed)[0], steps * dt, dt=dt, frames=1 / dt)
+    whole = dal.simulate(scene, 2 * steps * dt, dt=dt, frame_rate=1 / dt)
+    first = dal.simulate(shot(seed)[0], steps * dt, dt=dt, frame_rate=1 / dt)
     second = dal.Simulation(shot(seed)[0], dt=dt).resume(first.trajectory).advance(steps * dt)
     assert whole.report.contact.impacts > 0
     assert np.array_equal(whole.state.position, second.state.position)
@@ -113,7 +113,7 @@ def test_a_body_that_turns_many_times_in_a_step_keeps_its_energy():
     for spin in (600.0, 3000.0, 10000.0):
         scene = dal.Scene("spin", material=dal.Material(0.0, 0.0), gravity=(0.0, 0.0, 0.0))
         scene.add_body("box", dal.Box(0.1, 0.2, 0.4), mass=1.0, angular_velocity=np.array([0.5, 0.7, 0.5]) * spin)
-        run = dal.simulate(scene, 0.5, dt=1 / 60, frames=60)
+        run = dal.simulate(scene, 0.5, dt=1 / 60, frame_rate=60)
         energy = np.asarray(run.trajectory.kinetic)
         assert np.abs(energy / energy[0] - 1.0).max() < 0.02, spin
 
@@ -125,7 +125,7 @@ def test_contact_forces_of_each_step_explain_the_momenta_after_it(seed):
     some = 0
     for number in range(seed, seed + 5):
         scene, dt = shot(number)
-        simulation = dal.Simulation(scene, dt=dt, frames=1 / dt)
+        simulation = dal.Simulation(scene, dt=dt, frame_rate=1 / dt)
         names = simulation.model.body_names
         free = [i for i, name in enumerate(names) if name != "plate"]
         masses = np.array([body.mass for body in scene.bodies.values()])

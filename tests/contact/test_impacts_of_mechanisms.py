@@ -78,7 +78,7 @@ def test_a_cradle_of_pendulums_passes_the_swing_on(gap, dt, coordinates):
             f"ball {i}", dal.Sphere(0.1), mass=1.0, position=top - (np.sin(angle), 0.0, np.cos(angle))
         )
         scene.hinge(f"hinge {i}", dal.WORLD, ball, at=top, axis=(0.0, 1.0, 0.0))
-    run = run_of(scene, 3.0, coordinates, dt, frames=100)
+    run = run_of(scene, 3.0, coordinates, dt, frame_rate=100)
     heights = run.trajectory.position[:, :, 2]
     top = 1.0 - np.cos(0.5)
     assert float(heights[:, 4].max()) == pytest.approx(top, rel=2e-2 + 3 * gap)
@@ -90,7 +90,7 @@ def test_two_arms_that_meet_keep_their_energy(coordinates):
     """Two double pendulums that swing down from both sides."""
     scene = arm(1.0, links=2, gravity=G, name="left", side=-1.0)
     arm(1.0, links=2, name="right", scene=scene, base=(1.2, 0.0, 0.0))
-    run = run_of(scene, 6.0, coordinates, 1e-3, frames=1000)
+    run = run_of(scene, 6.0, coordinates, 1e-3, frame_rate=1000)
     assert int((run.trajectory.contacts > 0).sum()) > 3
     assert run.report.contact.penetration < 1e-3
     assert work_of_impacts(run) < 1e-10 * run.report.energy_scale
@@ -132,7 +132,7 @@ def test_no_impact_of_a_rough_arm_brings_energy(restitution, coordinates):
     scene.add_obstacle("ground", dal.HalfSpace(), position=(0.0, 0.0, -0.6))
     for i in range(4):
         scene.add_body(f"box {i}", dal.Box(0.2, 0.2, 0.2), mass=0.5, position=(0.6 + 0.5 * i, 0.0, -0.45))
-    run = run_of(scene, 1.0, coordinates, 2e-3, frames=500)
+    run = run_of(scene, 1.0, coordinates, 2e-3, frame_rate=500)
     work = run.trajectory.work.sel(force=[name for name in run.report.work if name.startswith("contact")])
     gained = float(work.diff("time").sum("force").max())  # contacts that stay do work of second order in dt
     assert gained < 1e-5 * run.report.energy_scale

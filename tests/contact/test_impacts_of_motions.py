@@ -69,7 +69,7 @@ def test_what_rests_on_a_table_that_accelerates_does_not_bounce(restitution):
     scene = scene_of_impacts(restitution, 0.4, (0, 0, -9.81))
     scene.add_body("table", dal.Box(1, 1, 0.1), motion=table)
     scene.add_body("box", dal.Box(0.1, 0.1, 0.1), mass=1.0, position=(0, 0, 0.1))
-    run = dal.Simulation(scene, dt=1e-3, frames=200, iterations=500).advance(2.0)
+    run = dal.Simulation(scene, dt=1e-3, frame_rate=200, iterations=500).advance(2.0)
     position = run.trajectory.position
     height = position.sel(body="box").values[:, 2] - position.sel(body="table").values[:, 2]
     assert np.abs(height - 0.1).max() < 1e-5
@@ -104,7 +104,7 @@ def test_a_beater_drives_balls_through_nothing_and_its_work_is_booked():
         row, column = divmod(i // 2, 5)
         at = (0.2 * (2 * (i % 2) - 1), -0.35 + 0.17 * column, -0.3 + 0.2 * row)
         scene.add_body(f"ball {i}", dal.Sphere(0.05), mass=0.1, position=at)
-    run = dal.Simulation(scene, dt=1 / 120, frames=120).advance(1.0)
+    run = dal.Simulation(scene, dt=1 / 120, frame_rate=120).advance(1.0)
     balls = [run.state.index(f"ball {i}") for i in range(30)]
     assert np.abs(run.trajectory.position.values[:, balls]).max() < 0.5
     assert run.report.contact.impacts > 100

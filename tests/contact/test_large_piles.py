@@ -32,7 +32,7 @@ def largest(run):
 
 def test_overlap_all_over_a_large_stack_goes_in_three_steps():
     """Ten sweeps without momentum leave millimetres, as the layers lift those above them in turn."""
-    run = dal.Simulation(stack(overlap=0.01), dt=DT, frames=1e3)
+    run = dal.Simulation(stack(overlap=0.01), dt=DT, frame_rate=1e3)
     run.advance(3 * DT)
     collision = run._driver.collision
     contacts = collision.contacts[: collision.counts[CONTACTS]]
@@ -58,7 +58,7 @@ def thrown(count=350, seed=2):
 
 
 def test_a_large_pile_in_motion_is_within_its_aim_in_every_step():
-    run = dal.Simulation(thrown(), dt=DT, frames=1e3)
+    run = dal.Simulation(thrown(), dt=DT, frame_rate=1e3)
     sizes = []
     for _ in range(60):
         run.advance(DT)
@@ -77,7 +77,7 @@ def test_momenta_and_ledger_have_the_same_bits_for_any_number_of_threads(threads
         made.add_body("belt", dal.Box(1.9, 1.9, 0.05), position=(0, 0, 0.03), surface_velocity=(0.2, 0, 0))
         return made
 
-    one, more = (dal.Simulation(scene(), dt=DT, frames=1e3, threads=n) for n in (1, threads))
+    one, more = (dal.Simulation(scene(), dt=DT, frame_rate=1e3, threads=n) for n in (1, threads))
     for _ in range(6):
         for run in (one, more):
             run.advance(8 * DT)

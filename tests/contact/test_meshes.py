@@ -18,7 +18,7 @@ def on_a_slope(shape, height, ground):
     up = np.array([np.sin(TILT), 0.0, np.cos(TILT)])
     scene.add_body("thing", shape, mass=1.0, position=height * up + (-0.8 * np.cos(TILT), 0.07, 0.8 * np.sin(TILT)),
                    orientation=SLOPE, velocity=(1.5 * np.cos(TILT), 0.0, -1.5 * np.sin(TILT)))  # fmt: skip
-    run = dal.simulate(scene, DURATION, dt=1 / 100, solver="interior_point", frames=20.0)
+    run = dal.simulate(scene, DURATION, dt=1 / 100, solver="interior_point", frame_rate=20.0)
     return run.state.position[0], run.state.velocity[0], run.report
 
 

@@ -42,7 +42,7 @@ def stack_and_shot(shot=True):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_elastic_impacts_among_few_keep_momentum_and_energy(seed):
-    run = dal.Simulation(cloud(1.0, seed), dt=DT, frames=60)
+    run = dal.Simulation(cloud(1.0, seed), dt=DT, frame_rate=60)
     momentum = np.array(run.state.momentum[:, :3]).sum(axis=0)
     run.advance(10 * DT)
     assert run.report.contact.impacts > 0

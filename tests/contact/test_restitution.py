@@ -69,7 +69,7 @@ def cloud(shape, friction=0.0, restitution=1.0, gravity=0.0, count=4, speed=1.0)
 @pytest.mark.parametrize("shape", [dal.Sphere(0.1), dal.Box(0.15, 0.12, 0.1), dal.Capsule(0.05, 0.1)], ids=repr)
 @pytest.mark.parametrize(("dt", "iterations"), [(1e-3, None), (1e-2, None), (1e-2, 1)])
 def test_a_cloud_of_elastic_bodies_keeps_its_energy_solved_or_not(shape, dt, iterations):
-    run = dal.simulate(cloud(shape), 0.5, dt=dt, iterations=iterations, frames=20)
+    run = dal.simulate(cloud(shape), 0.5, dt=dt, iterations=iterations, frame_rate=20)
     energy = run.trajectory.kinetic + run.trajectory.potential
     assert abs(run.report.work["contact: impacts"]) < 1e-10 * float(energy[0])
     if isinstance(shape, dal.Sphere):  # others turn freely, whose steps keep energy to order 4 only
@@ -77,7 +77,7 @@ def test_a_cloud_of_elastic_bodies_keeps_its_energy_solved_or_not(shape, dt, ite
 
 
 def test_a_cloud_of_elastic_balls_keeps_its_energy_under_gravity():
-    run = dal.simulate(cloud(dal.Sphere(0.1), gravity=9.81), 0.3, dt=1e-3, frames=20)
+    run = dal.simulate(cloud(dal.Sphere(0.1), gravity=9.81), 0.3, dt=1e-3, frame_rate=20)
     energy = run.trajectory.kinetic + run.trajectory.potential
     assert run.report.contact.penetration < 1e-3
     assert abs(run.report.work["contact: impacts"]) < 1e-10 * float(energy[0])
@@ -85,7 +85,7 @@ def test_a_cloud_of_elastic_balls_keeps_its_energy_under_gravity():
 
 @pytest.mark.parametrize("restitution", [0.3, 0.8, 1.0])
 def test_no_impact_of_a_rough_cloud_brings_energy(restitution):
-    run = dal.simulate(cloud(dal.Box(0.15, 0.12, 0.1), 0.6, restitution), 0.3, dt=2e-3, frames=1000)
+    run = dal.simulate(cloud(dal.Box(0.15, 0.12, 0.1), 0.6, restitution), 0.3, dt=2e-3, frame_rate=1000)
     work = run.trajectory.work.diff("time").sum("force")
     assert float(work.max()) < 1e-10 * float(run.trajectory.kinetic[0])
     assert -run.report.work["contact: friction"] > 1.0

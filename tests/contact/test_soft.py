@@ -22,7 +22,7 @@ def hinge(kp=2000.0, kv=200.0, inertia=1e-3, position=0.5, limit=np.inf, arm=0.0
     own = inertia - arm**2
     body = scene.add_body("body", mass=1.0, inertia=(own, own, own), position=(arm, 0, 0))
     scene.hinge("hinge", dal.WORLD, body, at=(0, 0, 0), axis=(0, 1, 0))
-    scene.motor("motor", "hinge", stiffness=kp, gain=kv, position=position, limit=limit)
+    scene.motor("motor", "hinge", stiffness=kp, damping=kv, position=position, limit=limit)
     return scene
 
 
@@ -33,7 +33,7 @@ def chain(n, kp, kv, position=0.2, limit=np.inf, material=None):
         body = scene.add_body(f"box {i}", dal.Box(0.3, 0.04, 0.04), mass=0.5, position=(0.3 * (i + 0.5), 0, 0.3),
                               material=material)  # fmt: skip
         scene.hinge(f"joint {i}", before, body, at=(0.3 * i, 0, 0.3), axis=(0, 1, 0) if i % 2 == 0 else (0, 0, 1))
-        scene.motor(f"motor {i}", f"joint {i}", stiffness=kp, gain=kv, position=position, limit=limit)
+        scene.motor(f"motor {i}", f"joint {i}", stiffness=kp, damping=kv, position=position, limit=limit)
         before = body
     return scene
 
@@ -48,7 +48,7 @@ def linkage(where, kp, kv):
     scene.hinge("elbow", a, b, at=(0, 0, 0.4), axis=(0, 1, 0))
     scene.ball("corner", b, c, at=(0.6, 0, 0.4))
     scene.hinge("rocker", dal.WORLD, c, at=(0.6, 0, 0), axis=(0, 1, 0))
-    scene.motor("motor", where, stiffness=kp, gain=kv, position=-0.3 if where == "elbow" else 0.3)
+    scene.motor("motor", where, stiffness=kp, damping=kv, position=-0.3 if where == "elbow" else 0.3)
     return scene
 
 
@@ -109,7 +109,7 @@ def test_inertia_and_damping_differ_from_the_true_ones_by_the_square_of_the_step
 
 @BOTH
 def test_a_stiff_servo_goes_where_it_should_instead_of_exploding(coordinates):
-    run = stepped(hinge(), 2e-3, coordinates, frames=500.0)
+    run = stepped(hinge(), 2e-3, coordinates, frame_rate=500.0)
     run.advance(0.5)
     t = run.trajectory.time.values
     angle = run.trajectory.joint_coordinate.values[:, 0]
@@ -186,7 +186,7 @@ def test_a_damped_spring_takes_what_the_damper_takes(coordinates):
 
 @BOTH
 def test_a_servo_at_its_limit_exerts_that_and_no_more(coordinates):
-    run = stepped(hinge(2e4, 4e3, inertia=1.0, position=0.5, limit=2.0), 1e-3, coordinates, frames=1000.0)
+    run = stepped(hinge(2e4, 4e3, inertia=1.0, position=0.5, limit=2.0), 1e-3, coordinates, frame_rate=1000.0)
     run.advance(0.3)
     assert np.abs(run.trajectory.effort.values).max() <= 2.0 * (1 + 1e-8)
     assert run.joint_state()["hinge"][1] == pytest.approx(0.6, rel=1e-6)  # a constant torque
@@ -200,7 +200,7 @@ def test_a_servo_at_its_limit_exerts_that_and_no_more(coordinates):
 @pytest.mark.parametrize("limit", [0.5, 3.0, 8.0])
 def test_limits_of_many_servos_hold_in_a_chain(coordinates, limit):
     scene = chain(6, 1e4, 50.0, limit=limit)
-    run = stepped(scene, 2e-3, coordinates, frames=500.0)
+    run = stepped(scene, 2e-3, coordinates, frame_rate=500.0)
     run.advance(0.4)
     efforts = run.trajectory.effort.values[1:]
     assert np.abs(efforts).max() <= limit * (1 + 1e-8)
@@ -266,7 +266,7 @@ def test_internal_motors_keep_momentum_and_angular_momentum():
         b = scene.add_body("b", dal.Box(0.3, 0.1, 0.1), mass=1.0, position=(0.3, 0, 0), velocity=(0, 0.9, -0.6),
                            angular_velocity=(1, 2, 3))  # fmt: skip
         scene.hinge("hinge", a, b, at=(0.15, 0, 0), axis=(0, 0, 1))
-        scene.motor("motor", "hinge", stiffness=2000.0, gain=20.0, position=0.5)
+        scene.motor("motor", "hinge", stiffness=2000.0, damping=20.0, position=0.5)
         run = stepped(scene, 2e-3, coordinates)
         run.advance(0.5)
         spin = run.state.angular_momentum.sum(0) + np.cross(run.state.position, run.state.momentum).sum(0)
@@ -298,7 +298,7 @@ def test_servos_and_springs_act_through_gears(coordinates):
         body = scene.add_body(name, dal.Sphere(0.1), mass=1.0, position=(x, 0, 0), inertia=(0.1, 0.1, 0.1))
         scene.hinge(f"axle {name}", dal.WORLD, body, at=(x, 0, 0), axis=(0, 0, 1))
     scene.gear("gear", "axle a", "axle b", ratio=2.0)
-    scene.motor("motor", "axle a", stiffness=1e5, gain=1e3, position=0.4)
+    scene.motor("motor", "axle a", stiffness=1e5, damping=1e3, position=0.4)
     scene.torsion_spring("spring", "axle b", stiffness=1e4)
     run = stepped(scene, 2e-3, coordinates)
     run.advance(1.0)
@@ -333,7 +333,7 @@ def test_a_stiff_arm_presses_on_the_ground_with_what_statics_says(coordinates, s
     body = scene.add_body("arm", dal.Sphere(0.1), mass=1.0, position=(0.5, 0, 0.1), material=material)
     scene.add_obstacle("ground", dal.HalfSpace(), material=material)
     scene.hinge("hinge", dal.WORLD, body, at=(0, 0, 0.1), axis=(0, 1, 0))
-    scene.motor("motor", "hinge", stiffness=200.0 * gain, gain=20.0 * gain, position=0.1)
+    scene.motor("motor", "hinge", stiffness=200.0 * gain, damping=20.0 * gain, position=0.1)
     run = stepped(scene, 2e-3, coordinates, solver=solver)
     run.advance(1.0)
     force = sum(contact.force[2] for contact in run.contacts) * (-1 if run.contacts[0].a == "arm" else 1)

@@ -78,7 +78,7 @@ def test_a_cylinder_that_touches_at_two_points_is_slowed_by_both():
 def test_a_spinning_ball_stops_after_the_time_of_theory_and_stays(how):
     scene = ball_on_ground(dal.Material(0.5, torsional_friction=0.01), spin=(0, 0, 5))
     until = BALL * 5.0 / (0.01 * MASS * G)
-    run = dal.simulate(scene, 1.5 * until, dt=1 / 2000, frames=2000, **how)
+    run = dal.simulate(scene, 1.5 * until, dt=1 / 2000, frame_rate=2000, **how)
     spin = np.asarray(run.trajectory.angular_momentum)[:, 0, 2] / BALL
     time = np.asarray(run.trajectory.time)
     np.testing.assert_allclose(spin, np.maximum(0.0, 5.0 * (1.0 - time / until)), atol=5.0 / until / 2000)
@@ -108,8 +108,8 @@ def test_a_block_that_is_pulled_slips_at_static_friction_and_then_follows_stribe
     scene = dal.Scene("block", material=dal.Material(0.3, static_friction=0.5, stribeck_velocity=0.01))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("block", dal.Box(1.0, 0.6, 0.4), mass=2, position=(0, 0, 0.2))
-    scene.load("pull", "block", function=lambda t, x, q, v, w: (10.0 * t, 0.0, 0.0), at=(0, 0, 0))
-    run = dal.simulate(scene, 1.2, dt=1 / 1000, frames=1000, **how)
+    scene.external_force("pull", "block", function=lambda t, x, q, v, w: (10.0 * t, 0.0, 0.0), at=(0, 0, 0))
+    run = dal.simulate(scene, 1.2, dt=1 / 1000, frame_rate=1000, **how)
     speed = np.asarray(run.trajectory.momentum)[:, 0, 0] / 2.0
     assert speed[979] < 1e-5 and speed[986] > 5e-5  # it slips at 0.981 s
 
@@ -125,7 +125,7 @@ def test_a_block_holds_up_to_its_static_friction(share):
     scene = dal.Scene("block", material=dal.Material(0.3, static_friction=0.5, stribeck_velocity=0.01))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("block", dal.Box(1.0, 0.6, 0.4), mass=2, position=(0, 0, 0.2))
-    scene.load("pull", "block", force=(share * 0.5 * 2 * G, 0, 0), at=(0, 0, 0))
+    scene.external_force("pull", "block", force=(share * 0.5 * 2 * G, 0, 0), at=(0, 0, 0))
     moved = dal.simulate(scene, 2.0, dt=1 / 200).state.position[0, 0]
     assert moved < 1e-5 if share < 1.0 else moved > 0.5
 

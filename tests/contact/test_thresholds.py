@@ -43,7 +43,7 @@ def slot(friction, offset):
         scene.add_obstacle(name, dal.HalfSpace(), position=(side * half, 0.0, 0.0), orientation=turn)
     turn = (math.cos(0.5 * TILT), 0.0, math.sin(0.5 * TILT), 0.0)
     rod = scene.add_body("rod", dal.Capsule(RADIUS, LENGTH), mass=MASS, orientation=turn)
-    scene.load("pull", rod, force=(0.0, 0.0, -PULL), at=(offset, 0.0, 0.0))
+    scene.external_force("pull", rod, force=(0.0, 0.0, -PULL), at=(offset, 0.0, 0.0))
     return scene
 
 
@@ -80,7 +80,7 @@ def wedge(angle, friction, push=0.0):
     scene.set_contact("block", "wall", friction=0.0)
     scene.set_contact("wedge", "wall", enabled=False)
     if push != 0.0:
-        scene.load("push", pushed, force=(-push, 0.0, 0.0), at=(0.7, 0.0, 0.0))
+        scene.external_force("push", pushed, force=(-push, 0.0, 0.0), at=(0.7, 0.0, 0.0))
     return scene
 
 
@@ -194,7 +194,7 @@ def test_what_a_gripper_holds_by_friction_does_not_creep_in_a_minute(shape):
     for name, side in (("left", -1.0), ("right", 1.0)):
         finger = scene.add_body(name, dal.Box(0.1, 0.4, 0.4), mass=0.5, position=(0.1 * side, 0.0, 0.0))
         scene.slider(f"rail {name}", dal.WORLD, finger, at=(0.1 * side, 0.0, 0.0), axis=(1.0, 0.0, 0.0))
-        scene.load(f"squeeze {name}", finger, force=(-side * squeeze, 0.0, 0.0))
+        scene.external_force(f"squeeze {name}", finger, force=(-side * squeeze, 0.0, 0.0))
     run = dal.Simulation(scene, dt=DT)
     run.advance(1.0)
     start = run.state.position.copy()

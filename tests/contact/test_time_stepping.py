@@ -37,7 +37,7 @@ def test_a_block_slides_down_as_coulomb_says():
 
 
 def test_a_block_that_sticks_does_not_creep():
-    run = dal.simulate(block_on_a_slope(0.7), 60.0, dt=1 / 60, iterations=100, tolerance=1e-10, frames=1.0)
+    run = dal.simulate(block_on_a_slope(0.7), 60.0, dt=1 / 60, iterations=100, tolerance=1e-10, frame_rate=1.0)
     assert np.abs(run.state.position[0] - (0, 0, 0.2)).max() < 1e-9
 
 
@@ -63,7 +63,7 @@ def test_a_ball_bounces_to_the_height_that_its_restitution_leaves(restitution):
     scene = dal.Scene("ball", material=dal.Material(0.0, restitution))
     ground(scene)
     scene.add_body("ball", dal.Sphere(0.1), mass=1, position=(0, 0, 1.1))
-    run = dal.simulate(scene, 0.452 + restitution * 0.451, dt=1e-4, frames=500)
+    run = dal.simulate(scene, 0.452 + restitution * 0.451, dt=1e-4, frame_rate=500)
     top = float(run.trajectory.position[-50:, 0, 2].max()) - 0.1
     assert top == pytest.approx(restitution**2, abs=2e-3)
     assert run.report.energy_residual_relative < 1e-13
@@ -143,7 +143,7 @@ def test_restitution_with_friction_brings_no_energy(solver):
                 position=0.5 * along + (0.0, 4.0 * i + 40.0 * k, 0.021),
                 orientation=(np.cos(0.5 * angle), 0.0, np.sin(0.5 * angle), 0.0),
             )  # fmt: skip
-    run = dal.simulate(scene, 0.01, dt=1e-3, iterations=100, solver=solver, frames=1000)
+    run = dal.simulate(scene, 0.01, dt=1e-3, iterations=100, solver=solver, frame_rate=1000)
     energy = run.trajectory.kinetic + run.trajectory.potential
     assert run.report.energy_residual_relative < 1e-12
     assert float(energy[-1]) < float(energy[0])
@@ -270,7 +270,7 @@ def energy():
     along = np.array([np.sin(0.8), 0.0, np.cos(0.8)])
     scene.add_body("rod", dal.Capsule(0.02, 1.0), mass=1.0, velocity=(0.5, 0.0, -1.0), position=0.5 * along + (0, 0, 0.021),
                    orientation=(np.cos(0.4), 0.0, np.sin(0.4), 0.0))
-    run = dal.simulate(scene, 0.003, dt=1e-3, iterations=100, frames=1000)
+    run = dal.simulate(scene, 0.003, dt=1e-3, iterations=100, frame_rate=1000)
     total = run.trajectory.kinetic + run.trajectory.potential
     return float(total[-1] - total[0])
 limited = energy()

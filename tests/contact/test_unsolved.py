@@ -44,7 +44,7 @@ def test_the_worst_contact_has_the_residual_that_the_solver_reports(scene, setti
     """Computed from the state after the step, in NumPy, it is that of the kernel; through an impact too. With joints,
     projection changes velocities after the solver, and in joint coordinates so does the half drift."""
     near = (5e-3 if scene is arm_on_a_block else 1e-6) if not settings else 0.1 if scene is arm_on_a_block else 1e-3
-    run, unsolved = dal.Simulation(scene(), dt=1 / 240, iterations=2, frames=240, **settings), 0
+    run, unsolved = dal.Simulation(scene(), dt=1 / 240, iterations=2, frame_rate=240, **settings), 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dal.SimulationWarning)
         for _ in range(40):
@@ -165,8 +165,8 @@ def test_a_whole_number_of_numpy_is_a_budget():
 @pytest.mark.parametrize("settings", [{}, JOINT])
 def test_a_load_that_returns_nan_is_named_in_any_coordinates(settings):
     scene = arm_on_a_block()
-    scene.load("wind", "block", function=lambda t, x, q, v, w: np.array([np.nan, 0, 0]))
-    with pytest.raises(dal.SimulationError, match="the function of load 'wind' returned"):
+    scene.external_force("wind", "block", function=lambda t, x, q, v, w: np.array([np.nan, 0, 0]))
+    with pytest.raises(dal.SimulationError, match="the function of external force 'wind' returned"):
         dal.simulate(scene, 0.1, dt=1 / 240, **settings)
 
 

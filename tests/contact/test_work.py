@@ -9,7 +9,7 @@ G = 9.81
 SOLVERS = pytest.mark.parametrize("solver", ["gauss_seidel", "interior_point"])
 MOTORS = (
     {"effort": 5.0},
-    {"speed": 3.0, "gain": 4.0},
+    {"speed": 3.0, "damping": 4.0},
     {"speed": 3.0, "limit": 5.0},
     {"position": 1.0, "stiffness": 20.0},
 )
@@ -21,7 +21,7 @@ def box(force, friction=0.5, dt=0.002, **settings):
     scene = dal.Scene("box", material=dal.Material(friction))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("box", dal.Box(1, 1, 1), mass=1.0, position=(0, 0, 0.5))
-    scene.load("press", "box", force=force)
+    scene.external_force("press", "box", force=force)
     return dal.simulate(scene, 1.0, dt=dt, **settings)
 
 
@@ -79,7 +79,7 @@ def test_drag_and_a_magnetic_force_do_no_work_where_friction_holds_a_box():
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("box", dal.Box(1, 1, 1), mass=1.0, position=(0, 0, 0.5))
     scene.drag("air", linear=2.0, angular=1.0)
-    scene.load("magnet", "box", function=lambda t, x, q, v, w: (5.0 * v[1] + 3.0, -5.0 * v[0], 0.0))
+    scene.external_force("magnet", "box", function=lambda t, x, q, v, w: (5.0 * v[1] + 3.0, -5.0 * v[0], 0.0))
     run = dal.simulate(scene, 1.0, dt=0.01, solver="interior_point")
     assert max(abs(run.report.work[name]) for name in ("air", "magnet")) < 1e-12
 
@@ -115,7 +115,7 @@ def test_work_along_position_correction_is_force_times_displacement(coordinates)
     block = scene.add_body("block", dal.Box(1, 1, 1), mass=2.0)
     slider = scene.slider("slider", dal.WORLD, block, at=(0, 0, 0), axis=(1, 0, 0))
     scene.limit("stop", slider, lower=0.02)
-    scene.load("push", block, force=(-50.0, 0, 0))
+    scene.external_force("push", block, force=(-50.0, 0, 0))
     run = dal.simulate(scene, 0.2, dt=0.002, coordinates=coordinates)
     assert run.state.position[0, 0] == pytest.approx(0.02, abs=1e-9)
     assert run.report.work["push"] == pytest.approx(-50.0 * 0.02, abs=1e-9)

@@ -169,7 +169,7 @@ def errors_of(problem, method, sizes, **settings):
     x, v = problem.motion(problem.duration)
     found = []
     for h in sizes:
-        state = dal.simulate(problem.scene(), problem.duration, method=method, dt=h, frames=1.0, **settings).state
+        state = dal.simulate(problem.scene(), problem.duration, method=method, dt=h, frame_rate=1.0, **settings).state
         found.append(np.hypot(np.linalg.norm(state.particle_position - x), np.linalg.norm(state.particle_velocity - v)))
     return np.array(found)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.articulated.problems import quadruped
 
 import dalembert as dal
-from dalembert.scene.mesh_file import block, sheet
+from dalembert.scene.mesh_file import tetrahedron_grid, triangle_grid
 
 G = 9.81
 RUBBER = dal.Material(friction=0.8)
@@ -162,13 +162,13 @@ def gripper():
     scene = dal.Scene("gripper")
     palm = scene.add_body("palm", dal.Box(0.3, 0.05, 0.05), mass=1.0, position=(0, 0, 0.2), material=None)
     scene.slider("lift", dal.WORLD, palm, at=(0, 0, 0.2), axis=(0, 0, 1))
-    scene.motor("lifter", "lift", stiffness=2e3, gain=2e2)
+    scene.motor("lifter", "lift", stiffness=2e3, damping=2e2)
     for name, side in (("left", -1.0), ("right", 1.0)):
         at = (0.062 * side, 0, 0.08)
         finger = scene.add_body(name, dal.Box(0.02, 0.06, 0.2), mass=0.2, position=at, material=RUBBER)
         scene.slider(f"{name} way", palm, finger, at=at, axis=(side, 0, 0))
-        scene.motor(f"{name} motor", f"{name} way", stiffness=500.0, gain=20.0, position=-0.02)
-    vertices, cells = block((0.1, 0.04, 0.04), (4, 2, 2))
+        scene.motor(f"{name} motor", f"{name} way", stiffness=500.0, damping=20.0, position=-0.02)
+    vertices, cells = tetrahedron_grid((0.1, 0.04, 0.04), (4, 2, 2))
     scene.soft_body(
         "block", vertices + [0, 0, 0.04], cells, density=500.0, young=2e4, poisson=0.4, viscosity=20.0, radius=0.002,
         material=RUBBER,
@@ -201,9 +201,9 @@ def arm_on_a_block():
     scene.hinge("shoulder", dal.WORLD, upper, at=(0, 0, 0.4), axis=(0, 1, 0))
     lower = scene.add_body("lower", dal.Box(0.05, 0.05, 0.24), mass=0.5, position=(0.4, 0, 0.28), material=RUBBER)
     scene.hinge("elbow", upper, lower, at=(0.4, 0, 0.4), axis=(0, 1, 0))
-    scene.motor("first", "shoulder", stiffness=300.0, gain=30.0, position=0.1)
-    scene.motor("second", "elbow", stiffness=100.0, gain=10.0)
-    vertices, cells = block((0.12, 0.12, 0.12), (3, 3, 3))
+    scene.motor("first", "shoulder", stiffness=300.0, damping=30.0, position=0.1)
+    scene.motor("second", "elbow", stiffness=100.0, damping=10.0)
+    vertices, cells = tetrahedron_grid((0.12, 0.12, 0.12), (3, 3, 3))
     scene.soft_body(
         "block", vertices + [0.39, 0, 0.066], cells, density=300.0, young=3e4, poisson=0.4, viscosity=30.0,
         radius=0.005, material=RUBBER,
@@ -236,8 +236,8 @@ def cloth_on_a_finger(mass=0.3):
     rough = dal.Material(0.9)
     finger = scene.add_body("finger", dal.Box(0.3, 0.2, 0.05), mass=mass, position=(0.15, 0, 0), material=rough)
     scene.hinge("knuckle", dal.WORLD, finger, at=(0, 0, 0), axis=(0, 1, 0))
-    scene.motor("hold", "knuckle", stiffness=50.0, gain=3.0)
-    vertices, faces = sheet(0.2, 0.3, 4, 6)
+    scene.motor("hold", "knuckle", stiffness=50.0, damping=3.0)
+    vertices, faces = triangle_grid(0.2, 0.3, 4, 6)
     scene.cloth(
         "cloth", vertices + [0.15, 0, 0.04], faces, density=0.2, stretch=200.0, shear=50.0, bend=1e-3, damping=0.05,
         radius=0.005, material=rough,
@@ -328,7 +328,7 @@ def test_a_robot_that_stands_carries_a_soft_bag(method):
     runs = []
     for each in BOTH:
         scene = quadruped()
-        vertices, cells = block((0.3, 0.16, 0.08), (4, 2, 1))
+        vertices, cells = tetrahedron_grid((0.3, 0.16, 0.08), (4, 2, 1))
         top = scene.bodies["trunk"].position[2] + 0.05 + 0.045
         scene.soft_body(
             "bag", vertices + [0, 0, top], cells, density=200.0, young=1e4, poisson=0.3, viscosity=30.0, radius=0.004,
@@ -365,7 +365,7 @@ def test_rounds_that_do_not_settle_are_told_of():
 
 
 def settings(**more):
-    return {"method": "linear_implicit_euler", "dt": 5e-3, "coordinates": "joint", "frames": 50.0} | more
+    return {"method": "linear_implicit_euler", "dt": 5e-3, "coordinates": "joint", "frame_rate": 50.0} | more
 
 
 def test_threads_and_calls_of_other_lengths_give_the_same_bits():

@@ -21,7 +21,7 @@ def audited():
     scene.medium("air", linear=0.01, quadratic=0.02, velocity=(0.3, 0, 0))
     scene.field("gust", function=gust)
     scene.field("pull", acceleration=(0.5, 0, 0), force=(0, 0.02, 0))
-    scene.coulomb("charge", charge=1e-6)
+    scene.electrostatics("charge", charge=1e-6)
     scene.wind("wind", "net", [[0, 1, 4], [4, 5, 8]], velocity=(1.0, 2.0, 0.0), density=0.5)
     return scene
 
@@ -29,7 +29,7 @@ def audited():
 @pytest.mark.parametrize("method", ORDER)
 def test_energy_closes_at_the_order_of_the_method(method):
     sizes = 0.4 / np.array(COUNTS[ORDER[method]])
-    reports = [dal.simulate(audited(), 0.4, method=method, dt=h, frames=5, **TIGHT).report for h in sizes]
+    reports = [dal.simulate(audited(), 0.4, method=method, dt=h, frame_rate=5, **TIGHT).report for h in sizes]
     residuals = [report.energy_residual_relative for report in reports]
     assert slope(sizes, residuals) >= ORDER[method] - 0.25
     assert min(abs(work) for name, work in reports[-1].work.items() if name not in ("pull", "charge")) >= 1e-4
@@ -37,7 +37,7 @@ def test_energy_closes_at_the_order_of_the_method(method):
 
 def momentum_lost(method, **settings):
     """The residual of linear momentum of a run, relative to the momentum there is."""
-    run = dal.simulate(audited(), 0.4, method=method, frames=20, **settings)
+    run = dal.simulate(audited(), 0.4, method=method, frame_rate=20, **settings)
     return run.report.momentum_residual / np.abs(run.trajectory.particle_momentum.values).sum(axis=(1, 2)).max()
 
 
@@ -69,7 +69,7 @@ def test_pinned_particles_stay_where_they_are_to_the_bit(method):
 @pytest.mark.parametrize("method", ["implicit_midpoint", "time_stepping"])
 @pytest.mark.parametrize("problem", [Orbit(), TwoBodies()], ids=["orbit", "two bodies"])
 def test_midpoint_and_leapfrog_keep_angular_momentum_exactly(problem, method):
-    run = dal.simulate(problem.scene(), 20.0, method=method, dt=0.05, frames=10, **TIGHT)
+    run = dal.simulate(problem.scene(), 20.0, method=method, dt=0.05, frame_rate=10, **TIGHT)
     x, p = run.trajectory.particle_position.values, run.trajectory.particle_momentum.values
     spin = np.cross(x, p).sum(axis=1)
     np.testing.assert_allclose(spin, np.broadcast_to(spin[0], spin.shape), rtol=0, atol=1e-11 * np.linalg.norm(spin[0]))
@@ -80,7 +80,7 @@ def test_rk4_keeps_angular_momentum_to_its_order():
     for problem in (Orbit(), TwoBodies()):
         sizes, lost = 2.5 / np.array([60, 120, 240]), []
         for h in sizes:
-            run = dal.simulate(problem.scene(), 2.5, method="rk4", dt=h, frames=4)
+            run = dal.simulate(problem.scene(), 2.5, method="rk4", dt=h, frame_rate=4)
             spin = np.cross(run.trajectory.particle_position.values, run.trajectory.particle_momentum.values).sum(
                 axis=1
             )
@@ -92,7 +92,7 @@ def test_rk4_keeps_angular_momentum_to_its_order():
 
 
 def energies(method, h, steps=40):
-    run = dal.simulate(Oscillator().scene(), steps * h, method=method, dt=h, frames=1.0 / h, **TIGHT)
+    run = dal.simulate(Oscillator().scene(), steps * h, method=method, dt=h, frame_rate=1.0 / h, **TIGHT)
     return (run.trajectory.kinetic + run.trajectory.potential).values
 
 
@@ -111,7 +111,7 @@ def test_energy_of_an_oscillator_by_the_step(method, growth, h):
 def test_symplectic_euler_keeps_a_neighbouring_energy_to_rounding():
     """v² + ω² x² − h ω² x·v where velocities move first, v² + ω² x² + h ω² x·v where places do."""
     h, omega = 0.2, Oscillator.omega
-    run = dal.simulate(Oscillator().scene(), 200.0, method="symplectic_euler", dt=h, frames=1.0 / h)
+    run = dal.simulate(Oscillator().scene(), 200.0, method="symplectic_euler", dt=h, frame_rate=1.0 / h)
     x, v = run.trajectory.particle_position.values[:, 1], run.trajectory.particle_momentum.values[:, 1] / 2.0
     squares, product = (v * v).sum(axis=1) + omega**2 * (x * x).sum(axis=1), h * omega**2 * (x * v).sum(axis=1)
     assert np.ptp(squares) >= 0.1 * squares[0]
@@ -126,7 +126,7 @@ def test_explicit_euler_drifts_outwards_on_an_orbit_and_symplectic_euler_does_no
     problem.eccentricity = 0.0
     energy = {}
     for method in ("euler", "symplectic_euler"):
-        run = dal.simulate(problem.scene(), 60.0, method=method, dt=0.01, frames=10)
+        run = dal.simulate(problem.scene(), 60.0, method=method, dt=0.01, frame_rate=10)
         radius[method] = np.linalg.norm(run.trajectory.particle_position.values[:, 1], axis=1)
         energy[method] = (run.trajectory.kinetic + run.trajectory.potential).values
     assert (np.diff(energy["euler"]) > 0.0).all() and radius["euler"][-1] >= 1.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.scene.mesh_file import sheet
+from dalembert.scene.mesh_file import triangle_grid
 
 IMPLICIT = ("linear_implicit_euler", "implicit_euler", "implicit_midpoint", "bdf2")
 STEPPING = ("time_stepping", *IMPLICIT)
@@ -16,7 +16,7 @@ def ground(scene, friction=0.5, restitution=0.0, **fields):
 
 
 def run(scene, duration, **settings):
-    return dal.Simulation(scene, **{"dt": 1e-3, "frames": 1000.0, "linear_tolerance": 1e-10} | settings).advance(
+    return dal.Simulation(scene, **{"dt": 1e-3, "frame_rate": 1000.0, "linear_tolerance": 1e-10} | settings).advance(
         duration
     )
 
@@ -153,7 +153,7 @@ def test_what_hits_a_body_together_is_solved_together():
 
 def net(side=9):
     scene = dal.Scene("net")
-    vertices, faces = sheet(1.0, 1.0, side, side)
+    vertices, faces = triangle_grid(1.0, 1.0, side, side)
     material = dal.Material(friction=0.4)
     rim = np.nonzero(np.abs(vertices[:, :2]).max(axis=1) > 0.499)[0]
     group = scene.add_particles("net", vertices, mass=0.002, pinned=rim, material=material, radius=0.01)
@@ -184,12 +184,12 @@ def test_a_net_of_light_threads_holds_a_heavy_box():
 def test_a_cloth_on_a_sphere_stays_out_of_it(method):
     scene = dal.Scene("drape")
     scene.add_obstacle("ball", dal.Sphere(0.3), position=(0, 0, -0.35), material=dal.Material(0.3))
-    vertices, faces = sheet(1.0, 1.0, 15, 15)
+    vertices, faces = triangle_grid(1.0, 1.0, 15, 15)
     scene.cloth(
         "cloth", vertices, faces, density=0.2, stretch=100.0, shear=50.0, bend=1e-4, damping=0.01, radius=0.005,
         material=dal.Material(0.3),
     )  # fmt: skip
-    result = run(scene, 1.0, method=method, dt=1 / 60, frames=60.0, linear_tolerance=1e-6)
+    result = run(scene, 1.0, method=method, dt=1 / 60, frame_rate=60.0, linear_tolerance=1e-6)
     places = result.trajectory.particle_position.values
     distance = np.linalg.norm(places - (0, 0, -0.35), axis=2) - 0.305
     speed = np.linalg.norm(np.diff(places, axis=0), axis=2).max() * 60.0

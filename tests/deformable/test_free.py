@@ -86,7 +86,7 @@ def test_a_step_that_is_not_finite_leaves_the_state_before_it() -> None:
     for general in (False, True):
         scene = scene_of(drag=False, general=general)
         scene.medium("tar", "a", quadratic=50.0)
-        run = dal.Simulation(scene, method="time_stepping", dt=0.05, frames=0.5)
+        run = dal.Simulation(scene, method="time_stepping", dt=0.05, frame_rate=0.5)
         with pytest.raises(dal.SimulationError) as caught:
             run.advance(2.0)
         assert np.isfinite(run.state.particle_position).all()

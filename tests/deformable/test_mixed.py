@@ -213,7 +213,7 @@ def test_a_thread_that_is_clamped_bends_like_a_beam():
         scene = dal.Scene("beam", gravity=(0, 0, -g))
         x = np.outer(np.linspace(0.0, 1.0, count), [1.0, 0, 0])
         scene.thread("beam", x, density=density, stretch=1e3, bend=stiffness, pinned=[0, 1])
-        run = dal.simulate(scene, 20.0, method="implicit_euler", dt=0.1, frames=1.0, linear_solver="direct")
+        run = dal.simulate(scene, 20.0, method="implicit_euler", dt=0.1, frame_rate=1.0, linear_solver="direct")
         assert np.abs(run.state.particle_velocity).max() <= 1e-8
         errors.append(run.state.particle_position[-1, 2] / (-density * g / (8.0 * stiffness)) - 1.0)
     assert abs(errors[2]) <= 0.1
@@ -257,7 +257,7 @@ def test_an_attached_particle_is_let_go(method):
     scene.add_particles("drop", (0.5, 0, 0), mass=1e-3, velocity=(0, 2.0, 0))
     scene.attach("hold", scene.particles["drop"][0], wheel)
     scene.event("let go", lambda t, y: t - 0.1, release="hold")
-    run = dal.Simulation(scene, method=method, dt=1e-3, frames=1000.0).advance(0.3)
+    run = dal.Simulation(scene, method=method, dt=1e-3, frame_rate=1000.0).advance(0.3)
     places = run.trajectory.particle_position.values[:, 0]
     assert run.released["hold"] == pytest.approx(0.1, abs=1e-3)
     radius = np.linalg.norm(places, axis=1)

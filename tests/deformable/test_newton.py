@@ -75,7 +75,7 @@ def eulers(h, duration):
     """The distance of the ends of two runs, of one Newton step a step and of as many as it takes."""
     ends = []
     for method in ("linear_implicit_euler", "implicit_euler"):
-        state = dal.simulate(net(damping=0.2), duration, method=method, dt=h, frames=1.0, **TIGHT).state
+        state = dal.simulate(net(damping=0.2), duration, method=method, dt=h, frame_rate=1.0, **TIGHT).state
         ends.append(np.concatenate([state.particle_position, state.particle_velocity]))
     return np.linalg.norm(ends[0] - ends[1])
 

@@ -49,7 +49,7 @@ def test_order_of_implicit_steps_with_the_settings_that_users_get(method):
 @pytest.mark.parametrize("method", [method for method in ORDER if method != "linear_implicit_euler"])
 def test_two_bodies_keep_their_momentum_and_their_centre_of_mass(method):
     problem, h = TwoBodies(), TwoBodies.duration / 200
-    run = dal.simulate(problem.scene(), problem.duration, method=method, dt=h, frames=20, **EXACT)
+    run = dal.simulate(problem.scene(), problem.duration, method=method, dt=h, frame_rate=20, **EXACT)
     shares = problem.masses / problem.masses.sum()
     centre = np.einsum("i,tij->tj", shares, run.trajectory.particle_position.values)
     momentum = run.trajectory.particle_momentum.values.sum(axis=1)

@@ -83,11 +83,13 @@ LOADS = {
     "slider damper": lambda s: s.torsion_spring("f", s.slider("j", "one", "two", AT, AXIS), stiffness=0.0, damping=2.0),
     "drag": lambda s: s.drag("f", linear=0.3, quadratic=0.2, angular=0.4, angular_quadratic=0.1),
     "drag on one": lambda s: s.drag("f", ["two"], linear=0.3, angular=0.4),
-    "load": lambda s: s.load("f", "one", force=(1, 2, 3), torque=(-1, 0, 2), at=AT),
-    "load in the body": lambda s: s.load("f", "one", force=(1, 2, 3), torque=(-1, 0, 2), at=AT, frame="body"),
-    "own load": lambda s: s.load("f", "one", at=AT, function=lambda t, x, q, v, w: np.concatenate([x - v, 2 * w + v])),
+    "load": lambda s: s.external_force("f", "one", force=(1, 2, 3), torque=(-1, 0, 2), at=AT),
+    "load in the body": lambda s: s.external_force("f", "one", force=(1, 2, 3), torque=(-1, 0, 2), at=AT, frame="body"),
+    "own load": lambda s: s.external_force(
+        "f", "one", at=AT, function=lambda t, x, q, v, w: np.concatenate([x - v, 2 * w + v])
+    ),
     "motor": lambda s: s.motor("f", s.hinge("j", "one", "two", AT, AXIS), effort=3.0),
-    "motor at a speed": lambda s: s.motor("f", s.hinge("j", "one", "two", AT, AXIS), speed=3.0, gain=2.0),
+    "motor at a speed": lambda s: s.motor("f", s.hinge("j", "one", "two", AT, AXIS), speed=3.0, damping=2.0),
     "own motor": lambda s: s.motor(
         "f", s.slider("j", "one", "two", AT, AXIS), function=lambda t, x, u: 3.0 - x - 2 * u
     ),
@@ -129,7 +131,7 @@ def test_a_load_acts_at_its_point_and_turns_with_its_frame():
     for frame in ("world", "body"):
         scene = two_bodies()
         one = scene.bodies["one"]
-        scene.load("f", "one", force=(1, 2, 3), torque=(-1, 0, 2), at=AT, frame=frame)
+        scene.external_force("f", "one", force=(1, 2, 3), torque=(-1, 0, 2), at=AT, frame=frame)
         measured = Measured(scene)
         turn = one.rotation if frame == "body" else np.eye(3)
         f, torque = turn @ [1, 2, 3], turn @ [-1, 0, 2] + np.cross(AT - one.position, turn @ [1, 2, 3])
@@ -138,7 +140,7 @@ def test_a_load_acts_at_its_point_and_turns_with_its_frame():
 
 def test_a_motor_keeps_to_its_limit():
     scene = two_bodies()
-    scene.motor("f", scene.hinge("j", "one", "two", AT, AXIS), speed=100.0, gain=2.0, limit=1.5)
+    scene.motor("f", scene.hinge("j", "one", "two", AT, AXIS), speed=100.0, damping=2.0, limit=1.5)
     measured = Measured(scene)
     force = measured.applied(measured.y)
     unit = AXIS / np.linalg.norm(AXIS)
@@ -155,7 +157,7 @@ def test_a_compiled_load_is_the_plain_one():
     results = []
     for function in (own_load, numba.njit(own_load)):
         scene = two_bodies()
-        scene.load("f", "two", at=AT, function=function)
+        scene.external_force("f", "two", at=AT, function=function)
         measured = Measured(scene)
         rng = np.random.default_rng(4)
         y = measured.with_velocity(measured.y, *rng.uniform(-1, 1, (2, 2, 3)))
@@ -166,7 +168,7 @@ def test_a_compiled_load_is_the_plain_one():
 
 def test_a_load_of_three_numbers_has_no_torque():
     scene = two_bodies()
-    scene.load("f", "two", function=lambda t, x, q, v, w: (1.0, 2.0, t))
+    scene.external_force("f", "two", function=lambda t, x, q, v, w: (1.0, 2.0, t))
     measured = Measured(scene)
     measured.derivative(measured.y, 0.25)
     np.testing.assert_array_equal(measured.system.kinematics[1].force, [1.0, 2.0, 0.25])

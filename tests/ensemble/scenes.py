@@ -6,7 +6,7 @@ from pathlib import Path
 
 import dalembert as dal
 
-SETTINGS = {"method": "rk4", "dt": 0.01, "frames": 20.0}
+SETTINGS = {"method": "rk4", "dt": 0.01, "frame_rate": 20.0}
 
 
 def ball(height=1.0, speed=0.0):
@@ -42,7 +42,7 @@ def troubled(case, marker=""):
                 raise ZeroDivisionError("no air")
             return [0.0, 0.0, 0.0]
 
-        scene.load("wind", "ball", function=wind)
+        scene.external_force("wind", "ball", function=wind)
     return scene
 
 

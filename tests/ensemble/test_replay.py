@@ -15,7 +15,7 @@ SCENE = """
 from dataclasses import dataclass
 import dalembert as dal
 
-SETTINGS = {"duration": 0.3, "method": "dop853", "frames": 30.0}
+SETTINGS = {"duration": 0.3, "method": "dop853", "frame_rate": 30.0}
 
 @dataclass
 class Kick:
@@ -118,7 +118,7 @@ def test_runs_in_parts_resumed_runs_and_failed_runs_are_replayed(tmp_path):
                 raise ZeroDivisionError("no air")
             return [1.0, 0.0, 0.0]
 
-        scene.load("wind", "ball", function=wind)
+        scene.external_force("wind", "ball", function=wind)
         return scene
 
     failing = dal.Simulation(broken(), **SETTINGS)

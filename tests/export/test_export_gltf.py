@@ -166,7 +166,7 @@ def test_rods_and_springs_reach_from_end_to_end(tmp_path):
 
 
 def test_cloth_and_wires_are_surfaces_and_lines(tmp_path):
-    vertices, faces = dal.sheet(1.0, 1.0, 3, 3)
+    vertices, faces = dal.triangle_grid(1.0, 1.0, 3, 3)
     scene = dal.Scene("cloth")
     scene.cloth("cloth", vertices, faces, density=0.2, stretch=100, shear=50, bend=1e-4)
     bead = scene.add_body("bead", dal.Sphere(0.1), mass=1.0, position=(1, 0, 0))

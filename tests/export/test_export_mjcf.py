@@ -71,7 +71,7 @@ def test_forces_of_joints_are_those_of_the_scene(tmp_path):
     scene, first, second = two_joints()
     scene.torsion_spring("coil", first, stiffness=3.0, damping=0.4, rest=0.2)
     scene.torsion_spring("other coil", first, stiffness=1.0, rest=-0.6)
-    scene.motor("drive", second, effort=0.5, speed=2.0, gain=0.7, stiffness=5.0, position=0.3)
+    scene.motor("drive", second, effort=0.5, speed=2.0, damping=0.7, stiffness=5.0, position=0.3)
     scene.motor("weak", second, effort=10.0, limit=0.25)
     scene.limit("stop", first, lower=-0.5, upper=0.75)
     scene.limit("half", second, upper=1.5)
@@ -140,7 +140,7 @@ def test_what_mjcf_cannot_say_is_listed(tmp_path):
     scene.slider("loop", "side", "lower", (0, 0, -2), (1, 0, 0))
     scene.point_on_plane("plane", dal.WORLD, ball, (3, 0, 0), (0, 0, 1))
     scene.drag("air", linear=1.0)
-    scene.load("push", ball, force=(1, 0, 0))
+    scene.external_force("push", ball, force=(1, 0, 0))
     scene.motor("ideal", first, speed=1.0)
     scene.motor("own", second, function=lambda t, s, v: 1.0)
     scene.torsion_spring("on a loop", "loop", stiffness=1.0)
@@ -149,7 +149,8 @@ def test_what_mjcf_cannot_say_is_listed(tmp_path):
     scene.set_contact("ball", next(name for name in scene.bodies if name != "ball"), friction=0.1)
     scene.add_particles("dust", [[0.0, 0.0, 5.0]], mass=1.0)
     _, warnings = exported(scene, tmp_path)
-    starts = ("slider 'loop'", "point_on_plane 'plane'", "drag 'air'", "load 'push'", "motor 'ideal'", "motor 'own'",
+    starts = ("slider 'loop'", "point_on_plane 'plane'", "drag 'air'", "external force 'push'", "motor 'ideal'", 
+              "motor 'own'",
               "torsion spring 'on a loop'", "limit 'bouncy'", "event 'stop'", "contact of", "particles dust", "materials",
               "body 'ball'")  # fmt: skip
     for start in starts:

@@ -108,8 +108,8 @@ def test_stops_springs_and_motors_come_back(tmp_path):
     scene.limit("turn", joints[2], upper=0.75, coordinate="angle")
     scene.torsion_spring("coil", joints[0], stiffness=3.0, damping=0.5, rest=0.25)
     scene.torsion_spring("more", joints[0], stiffness=1.0, rest=-0.75)
-    scene.motor("servo", joints[1], effort=1.0, stiffness=4.0, gain=2.0, speed=0.5, position=0.25, limit=8.0)
-    scene.motor("speed", joints[3], speed=1.5, gain=0.25)
+    scene.motor("servo", joints[1], effort=1.0, stiffness=4.0, damping=2.0, speed=0.5, position=0.25, limit=8.0)
+    scene.motor("speed", joints[3], speed=1.5, damping=0.25)
     model, warnings = back(scene, tmp_path)
     assert warnings == []
     found = model.scene.forces
@@ -195,7 +195,7 @@ def test_a_run_has_a_sample_at_each_instant(tmp_path):
 
 
 def test_cloth_and_threads_are_meshes_and_curves(tmp_path):
-    vertices, faces = dal.sheet(1.0, 1.0, 3, 3)
+    vertices, faces = dal.triangle_grid(1.0, 1.0, 3, 3)
     scene = dal.Scene("soft")
     scene.cloth("cloth", vertices, faces, density=0.2, stretch=100, shear=50, bend=1e-4)
     scene.thread("thread", vertices[:4] + [0, 0, 1], density=0.1)

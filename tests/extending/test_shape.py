@@ -40,7 +40,7 @@ scene.add_obstacle("table", dal.Box(0.6, 0.6, 0.1), position=(2.0, 0.0, 0.05))
 scene.add_body("on ground", half, mass=2.0, position=(0.0, 0.0, 0.006), orientation=tilted)
 scene.add_body("on table", half, mass=2.0, position=(2.0, 0.0, 0.106), orientation=tilted, color="#ff0000")
 scene.add_body("upside down", half, mass=2.0, position=(4.0, 0.0, 0.201), orientation=(0.0, 1.0, 0.0, 0.0))
-run = dal.Simulation(scene, dt=1 / 240, frames=30.0)
+run = dal.Simulation(scene, dt=1 / 240, frame_rate=30.0)
 for x in (0.05, 4.05):
     hit = run.ray_cast((x, 0.0, 5.0), (0.0, 0.0, -1.0))
     found[f"ray at {x}"] = hit.name, hit.distance, hit.normal.tolist()

@@ -37,7 +37,7 @@ def test_every_bounce_is_where_theory_puts_it():
 def test_a_ball_that_loses_nothing_keeps_its_energy_for_a_thousand_bounces(method):
     period = 2.0 * np.sqrt(2.0 * 0.01 / 9.81)
     settings = {"dt": 0.01} if method == "rk4" else {}
-    run = dal.simulate(bouncing_ball(1.0, height=0.01), 1000.2 * period, method=method, frames=10, **settings)
+    run = dal.simulate(bouncing_ball(1.0, height=0.01), 1000.2 * period, method=method, frame_rate=10, **settings)
     assert sum(event.kind == "impact" for event in run.contact_events) == 1000
     energy = (run.trajectory.kinetic + run.trajectory.potential).values
     np.testing.assert_allclose(energy, energy[0], rtol=1e-12)

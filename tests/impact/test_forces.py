@@ -76,7 +76,7 @@ def test_a_stack_has_the_same_accelerations_and_resultants_by_each_solver():
 
 
 def test_a_stack_stands():
-    run = dal.simulate(stack(), 1.0, method="dormand_prince", frames=10)
+    run = dal.simulate(stack(), 1.0, method="dormand_prince", frame_rate=10)
     np.testing.assert_allclose(run.state.position[:, 2], 0.5 + np.arange(4), atol=1e-11)
     assert np.abs(run.state.velocity).max() < 1e-11
     total = sum(abs(c.force[2]) for c in run.contacts if "floor" in (c.a, c.b))

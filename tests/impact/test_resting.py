@@ -30,7 +30,7 @@ def test_a_block_slides_down_as_coulomb_says():
 
 
 def test_a_block_that_sticks_does_not_creep():
-    run = dal.simulate(block_on_a_slope(0.7), 60.0, method="dormand_prince", frames=1.0)
+    run = dal.simulate(block_on_a_slope(0.7), 60.0, method="dormand_prince", frame_rate=1.0)
     assert np.abs(run.state.position[0] - (0, 0, 0.2)).max() < 1e-9
     assert [event.kind for event in run.contact_events].count("slips") == 0
 
@@ -44,7 +44,7 @@ def test_a_block_pushed_up_a_slope_stops_and_stays():
 
 def test_a_rocking_block_keeps_what_housner_says():
     half_width, half_height, tilt, mass = 0.1, 0.5, 0.05, 3.0
-    run = dal.Simulation(rocking_block(half_width, half_height, tilt), method="dormand_prince", frames=500)
+    run = dal.Simulation(rocking_block(half_width, half_height, tilt), method="dormand_prince", frame_rate=500)
     while not any(event.kind == "impact" for event in run.contact_events):
         run.advance(0.02)
     # The block falls about one edge until it stands upright: what it has gained then, and what the impact leaves of it.
@@ -95,7 +95,7 @@ def test_the_order_of_the_method_is_kept_through_changes_of_friction():
     end, turns, rate, shift = 1.2, 1, np.sqrt(20.0), 0.2 * G / 20.0
     assert turns * np.pi / rate < end < (turns + 1) * np.pi / rate
     exact = -(shift + (1.0 - 3 * shift) * np.cos(rate * end - turns * np.pi))
-    runs = [dal.simulate(rubbing_oscillator(), end, method="rk4", dt=dt, frames=1) for dt in (0.006, 0.003)]
+    runs = [dal.simulate(rubbing_oscillator(), end, method="rk4", dt=dt, frame_rate=1) for dt in (0.006, 0.003)]
     errors = np.array([abs(run.state.position[0, 0] - exact) for run in runs])
     orders = np.log2(errors[:-1] / errors[1:])
     assert (orders > 3.7).all(), (errors, orders)

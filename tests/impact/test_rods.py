@@ -32,7 +32,7 @@ def inertia_across(run):
 @pytest.mark.parametrize("floor", [None, dal.Box(4, 4, 1)], ids=["half-space", "box"])
 @pytest.mark.parametrize("radius", [1e-2, 1e-4])
 def test_the_steps_of_a_rod_that_falls_over_do_not_grow_as_it_gets_thinner(radius, floor):
-    run = dal.simulate(tilted(radius, 0.4, 0.02, 0.3, floor=floor), 0.6, method="dormand_prince", frames=10)
+    run = dal.simulate(tilted(radius, 0.4, 0.02, 0.3, floor=floor), 0.6, method="dormand_prince", frame_rate=10)
     assert run.report.steps < 300  # 90 000 and more by the spheres that hold the rod
     assert run.state.position[0, 2] == pytest.approx(radius, abs=1e-9)  # it lies
     assert [event.kind for event in run.contact_events].count("impact") == 2

@@ -143,4 +143,4 @@ def test_gravity_and_contact_can_be_disabled(tmp_path):
             "<geom type='plane' size='1 1 1'/><body name='a'><joint range='-1 1' frictionloss='1'/><geom size='1'/></body>"
             "</worldbody>")  # fmt: skip
     scene = dal.load_model(written(tmp_path, text)).scene
-    assert not scene.gravity.any() and scene.touching() == [] and scene.bounded() == []
+    assert not scene.gravity.any() and scene.touching() == [] and scene.limited_forces() == []

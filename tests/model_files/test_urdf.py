@@ -39,7 +39,7 @@ def test_joints_have_their_kinds_stops_and_resistance(robot):
     np.testing.assert_allclose(scene.joints["shoulder"].axis, [-np.sin(0.5), np.cos(0.5), 0.0])
     assert scene.joints["rail"].a is dal.WORLD
     smooth = dal.load_model(robot, limits=False, friction=False).scene
-    assert smooth.bounded() == []
+    assert smooth.limited_forces() == []
     assert "rail/spring" in smooth.forces
 
 

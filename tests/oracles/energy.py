@@ -9,7 +9,7 @@ two rules:
   the displacement from one to the other. Record every step for it: it is exact then where a force depends on neither
   place nor velocity, and of the first order in a step where velocities jump.
 
-Forces whose size no state tells (impulses of contacts, stops, dry friction, motors without a gain) are taken as recorded:
+Forces whose size no state tells (impulses of contacts, stops, dry friction, motors without damping) are taken as recorded:
 `effort`, and the contacts of each step (`advance_watching`). What it does not know it refuses with NotImplementedError,
 naming the force.
 
@@ -32,7 +32,7 @@ from dalembert.scene.particles import Particle
 
 TIME_STEPS = ("time_stepping", "linear_implicit_euler", "implicit_euler", "implicit_midpoint", "bdf2")
 IMPULSIVE = ("limit", "friction", "servo")  # of these no state tells the size
-NO_WORK = ("gravitation", "coulomb")
+NO_WORK = ("gravitation", "electrostatics")
 CONTACT = ("contact: impacts", "contact: friction")
 
 
@@ -183,7 +183,7 @@ def potential(path):
 
 def power(force, path):
     """(f,) W of what a force does that no potential knows of."""
-    known = {"drag": _drag, "load": _load, "spring": _spring, "torsion_spring": _torsion, "motor": _motor,
+    known = {"drag": _drag, "external_force": _load, "spring": _spring, "torsion_spring": _torsion, "motor": _motor,
              "medium": _medium, "field": _field, "springs": _damped_springs, "wind": _wind}  # fmt: skip
     if force.kind not in known:
         raise NotImplementedError(f"force {force.name!r}: the energy of {force.kind!r} is not known here")
@@ -326,7 +326,7 @@ def advance_watching(run, duration):
         run.advance(run.settings["dt"])
         met.append(run.contacts)
     path = Path(run.model.scene, run.trajectory)
-    assert len(path.times) == len(met) + 1, "record every step: frames=1 / dt"
+    assert len(path.times) == len(met) + 1, "record every step: frame_rate=1 / dt"
     middles = path.middles()
     powers = [sum(_contact_power(contact, k, middles) for contact in step) for k, step in enumerate(met)]
     return _summed(np.diff(path.times) * powers)

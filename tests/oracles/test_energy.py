@@ -51,10 +51,10 @@ def random_tree(seed, links=4):
     ends = made[-1], made[1]
     scene.drag("air", linear=0.2, quadratic=0.1, angular=0.01, angular_quadratic=0.002)
     scene.spring("band", dal.WORLD, ends[0], at[-1] + (0.4, 0.3, 0), at[-1], stiffness=rng.uniform(5, 30), damping=0.5)
-    scene.load(
+    scene.external_force(
         "pull", ends[0], force=rng.normal(size=3), torque=0.1 * rng.normal(size=3), at=at[-1] + 0.1, frame="body"
     )
-    scene.load("gust", ends[1], function=gust)
+    scene.external_force("gust", ends[1], function=gust)
     return scene
 
 
@@ -62,7 +62,7 @@ def act_on(joint, kind, scene, rng):
     which = "displacement" if kind == "slider" else "angle"
     name = joint.name
     scene.torsion_spring(f"{name} spring", joint, stiffness=rng.uniform(2, 8), damping=0.1, coordinate=which)
-    scene.motor(f"{name} motor", joint, effort=0.3, speed=1.0, gain=0.2, limit=0.8, coordinate=which)
+    scene.motor(f"{name} motor", joint, effort=0.3, speed=1.0, damping=0.2, limit=0.8, coordinate=which)
     scene.motor(f"{name} own", joint, function=spring_back, coordinate=which)
 
 
@@ -71,7 +71,7 @@ def act_on(joint, kind, scene, rng):
 @pytest.mark.parametrize("seed", range(3))
 def test_audit_of_a_random_tree_is_that_of_its_states(method, coordinates, seed):
     settings = {"rtol": 1e-10} if method == "dop853" else {"dt": 5e-4}
-    run = dal.simulate(random_tree(seed), 0.5, method=method, coordinates=coordinates, frames=2000.0, **settings)
+    run = dal.simulate(random_tree(seed), 0.5, method=method, coordinates=coordinates, frame_rate=2000.0, **settings)
     account = audit(run)
     assert len(account.work) >= 6 and max(np.ptp(work) for work in account.work.values()) > 0.01 * account.scale
     assert disagreement(run, account) < 1e-7  # Simpson's rule, where a motor reaches its limit
@@ -85,7 +85,7 @@ def test_time_steps_agree_with_the_oracle_to_second_order_where_nothing_touches(
     for dt in (2e-3, 1e-3):
         scene = random_tree(seed)
         scene.limit("far", "joint 0", lower=-50.0, upper=50.0)  # what lets time steps of contact run it
-        run = dal.simulate(scene, 0.4, method="time_stepping", dt=dt, frames=1 / dt, coordinates=coordinates)
+        run = dal.simulate(scene, 0.4, method="time_stepping", dt=dt, frame_rate=1 / dt, coordinates=coordinates)
         account = audit(run)
         found.append(disagreement(run, account))
         errors.append(np.abs(account.error).max() / account.scale)
@@ -104,14 +104,14 @@ def heap(seed):
             f"body {i}", shapes[i % 3], mass=rng.uniform(0.5, 3), position=(*rng.uniform(-0.2, 0.2, 2), 0.4 + 0.55 * i),
             orientation=rng.normal(size=4), velocity=rng.normal(size=3), angular_velocity=3 * rng.normal(size=3),
         )  # fmt: skip
-    scene.load("push", "body 1", force=(6, 0, -15))
+    scene.external_force("push", "body 1", force=(6, 0, -15))
     return scene
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_work_of_a_load_is_its_force_times_the_way_whatever_is_hit(seed):
     """To rounding, as it does not depend on the state."""
-    run = dal.simulate(heap(seed), 1.0, dt=1 / 500, frames=500.0)
+    run = dal.simulate(heap(seed), 1.0, dt=1 / 500, frame_rate=500.0)
     assert -run.report.work["contact: impacts"] > 0.5
     way = run.trajectory.position.values[:, 1] - run.trajectory.position.values[0, 1]
     np.testing.assert_allclose(run.trajectory.work.sel(force="push"), way @ (6.0, 0.0, -15.0), atol=1e-11)
@@ -125,7 +125,7 @@ def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed
         scene.drag("air", linear=0.3, angular=0.02)
         scene.spring("band", "body 0", "body 2", *(scene.bodies[f"body {i}"].position for i in (0, 2)), stiffness=30.0,
                      damping=1.0)  # fmt: skip
-        run = dal.Simulation(scene, dt=dt, frames=1 / dt)
+        run = dal.Simulation(scene, dt=dt, frame_rate=1 / dt)
         account = audit(run, advance_watching(run, 0.8))
         found.append(disagreement(run, account))
         assert np.ptp(account.work["contact"]) > 0.1 * account.scale
@@ -145,7 +145,7 @@ def arm(**fields):
         scene.joint_friction(f"friction {i}", joint, effort=0.3)
         above = link
     scene.motor("lift", "hinge 1", speed=-1.0, limit=0.6)
-    scene.motor("press", "hinge 0", effort=2.0, speed=0.0, gain=0.1)
+    scene.motor("press", "hinge 0", effort=2.0, speed=0.0, damping=0.1)
     return scene
 
 
@@ -153,7 +153,7 @@ def arm(**fields):
 def test_stops_friction_and_motors_do_the_work_of_their_efforts(coordinates):
     found = []
     for dt in (2e-3, 1e-3):
-        run = dal.simulate(arm(), 0.8, dt=dt, frames=1 / dt, coordinates=coordinates, iterations=200)
+        run = dal.simulate(arm(), 0.8, dt=dt, frame_rate=1 / dt, coordinates=coordinates, iterations=200)
         account = audit(run)
         assert {"stop 0", "friction 0", "lift", "press"} <= set(account.work)
         assert np.ptp(account.work["stop 0"]) > 0.02 * account.scale
@@ -186,7 +186,7 @@ def of_particles(method, dt, duration=0.5, material=None):
         del scene.forces[
             "wind"
         ]  # its one linear solve has wind on the diagonal only: 4e-3 that impacts leave at any step
-    return dal.simulate(scene, duration, method=method, dt=dt, frames=1 / dt, **newton)
+    return dal.simulate(scene, duration, method=method, dt=dt, frame_rate=1 / dt, **newton)
 
 
 @pytest.mark.parametrize("method", [*FIRST, *SECOND])
@@ -208,7 +208,7 @@ def test_impacts_of_particles_are_no_error_of_their_method(method):
 
 
 def test_particles_by_an_integration_method_agree_with_the_oracle():
-    run = dal.simulate(particles(), 0.5, method="dop853", rtol=1e-10, frames=1000.0)
+    run = dal.simulate(particles(), 0.5, method="dop853", rtol=1e-10, frame_rate=1000.0)
     assert disagreement(run) < 1e-8
 
 

@@ -34,7 +34,7 @@ class Watch:
 def watched_run(scene, steps, **settings):
     """A run of so many steps with each recorded, and the contacts of each."""
     watch = Watch()
-    run = dal.Simulation(scene, method="time_stepping", dt=DT, frames=1.0 / DT, **settings)
+    run = dal.Simulation(scene, method="time_stepping", dt=DT, frame_rate=1.0 / DT, **settings)
     run.advance(steps * DT, progress=watch)
     return run, watch.contacts
 
@@ -43,7 +43,7 @@ def contact_problems(scene, steps=240, **settings):
     """What is wrong in a run; of a step in which fast bodies met others on their way, only the momenta are
     checked, as its forces are sums over several instants and places."""
     watch = Watch()
-    run = dal.Simulation(scene, method="time_stepping", dt=DT, frames=1.0 / DT, **settings)
+    run = dal.Simulation(scene, method="time_stepping", dt=DT, frame_rate=1.0 / DT, **settings)
     run.advance(steps * DT, progress=watch)
     contacts = watch.contacts
     record = run.trajectory

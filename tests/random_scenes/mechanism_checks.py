@@ -13,7 +13,7 @@ FLOOR = 1e-7  # m, rad, kg m²/s: 1000 × rtol, which bounds the error of one st
 
 
 def simulate(scene, **settings):
-    return dal.simulate(scene, DURATION, **{"method": "dop853", "rtol": RTOL, "frames": FRAMES} | settings)
+    return dal.simulate(scene, DURATION, **{"method": "dop853", "rtol": RTOL, "frame_rate": FRAMES} | settings)
 
 
 def mechanism_problems(scene):
@@ -109,7 +109,7 @@ def momentum_problems(scene, run):
     """Newton's law for the whole, where nothing holds it to the world and all forces but gravity are inner ones."""
     held = any(not hasattr(body, "inertia") for joint in scene.joints.values() for body in joint.bodies)
     outer = any(
-        force.kind in ("load", "drag") or (force.kind == "spring" and not hasattr(force.b, "inertia"))
+        force.kind in ("external_force", "drag") or (force.kind == "spring" and not hasattr(force.b, "inertia"))
         for force in scene.forces.values()
     )
     if held or outer:

@@ -237,10 +237,10 @@ def add_forces(build):
     if turning and rng.random() < 0.4:
         scene.motor(
             "motor", rng.choice(turning), effort=rng.normal(), stiffness=rng.uniform(0, 20), position=rng.normal(),
-            gain=rng.uniform(0, 2), speed=rng.normal(),
+            damping=rng.uniform(0, 2), speed=rng.normal(),
         )  # fmt: skip
     if rng.random() < 0.4:
-        scene.load(
+        scene.external_force(
             "load", rng.choice(bodies), force=3.0 * rng.normal(size=3), torque=0.3 * rng.normal(size=3),
             frame=rng.choice(["world", "body"]),
         )  # fmt: skip

@@ -32,6 +32,6 @@ def test_expressions_in_sympy_give_the_motion_that_both_coordinates_give(seed):
 @pytest.mark.parametrize("seed", range(0, 40, 5))
 def test_a_run_again_is_the_same_to_the_last_bit(seed, coordinates):
     scene = random_mechanism(seed)
-    run = dal.simulate(scene, DURATION, rtol=RTOL, frames=FRAMES, coordinates=coordinates)
+    run = dal.simulate(scene, DURATION, rtol=RTOL, frame_rate=FRAMES, coordinates=coordinates)
     again = dal.replay(run.trajectory, random_mechanism(seed))
     assert again.same, again

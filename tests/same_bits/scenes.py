@@ -15,7 +15,7 @@ import numpy as np
 
 import dalembert as dal
 from dalembert.gallery import bouncing_ball, dominoes, wall
-from dalembert.scene.mesh_file import block, sheet
+from dalembert.scene.mesh_file import tetrahedron_grid, triangle_grid
 
 KEPT = Path(__file__).with_name("hashes.json")
 Parts = tuple[list[np.ndarray], list[np.ndarray]]  # what the set-up made, what the run recorded
@@ -39,7 +39,7 @@ def chain(links: int, **settings: Any) -> Parts:
         )  # fmt: skip
         scene.ball(f"joint {i}", above, rod, at=at)
         above, at = rod, at + step
-    return of_run(dal.Simulation(scene, frames=50.0, **settings), 0.5)
+    return of_run(dal.Simulation(scene, frame_rate=50.0, **settings), 0.5)
 
 
 def double_pendulum(**settings: Any) -> Parts:
@@ -49,7 +49,7 @@ def double_pendulum(**settings: Any) -> Parts:
         arm = scene.add_body(name, dal.Sphere(0.125), mass=1.0, position=at + [0.6, 0.0, -0.8])
         scene.hinge(f"{name} hinge", above, arm, at=at, axis=(0.0, 1.0, 0.0))
         above, at = arm, at + [0.6, 0.0, -0.8]
-    return of_run(dal.Simulation(scene, frames=50.0, **settings), 1.0)
+    return of_run(dal.Simulation(scene, frame_rate=50.0, **settings), 1.0)
 
 
 def tumbling() -> Parts:
@@ -59,7 +59,7 @@ def tumbling() -> Parts:
     scene.add_body(
         "body", mass=1.0, inertia=inertia, orientation=(0.5, -0.5, 0.5, 0.5), angular_velocity=(0.25, 4.0, 0.5)
     )
-    return of_run(dal.Simulation(scene, method="splitting", dt=1 / 64, frames=32.0), 2.0)
+    return of_run(dal.Simulation(scene, method="splitting", dt=1 / 64, frame_rate=32.0), 2.0)
 
 
 def driven_arm() -> Parts:
@@ -70,15 +70,17 @@ def driven_arm() -> Parts:
     scene.hinge("shoulder", dal.WORLD, arm, at=(0.0, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
     scene.hinge("elbow", arm, hand, at=(0.5, 0.0, 0.0), axis=(0.0, 1.0, 0.0))
     scene.torsion_spring("spring", "elbow", stiffness=2.0, damping=0.125)
-    return of_run(dal.Simulation(scene, method="dormand_prince", rtol=1e-8, frames=50.0), 1.0)
+    return of_run(dal.Simulation(scene, method="dormand_prince", rtol=1e-8, frame_rate=50.0), 1.0)
 
 
 def bricks() -> Parts:
-    return of_run(dal.Simulation(wall.build(rows=4, columns=4), dt=1 / 240, frames=60.0), 0.25)
+    return of_run(dal.Simulation(wall.build(rows=4, columns=4), dt=1 / 240, frame_rate=60.0), 0.25)
 
 
 def falling_dominoes() -> Parts:
-    return of_run(dal.Simulation(dominoes.build(dominoes=8), dt=1 / 960, iterations=60, threads=2, frames=60.0), 0.25)
+    return of_run(
+        dal.Simulation(dominoes.build(dominoes=8), dt=1 / 960, iterations=60, threads=2, frame_rate=60.0), 0.25
+    )
 
 
 def stones() -> Parts:
@@ -92,16 +94,16 @@ def stones() -> Parts:
             f"stone {i}", shape, mass=1.0, position=(float(i), 0.0, 0.75), orientation=(0.5, 0.5, 0.5, 0.5),
             angular_velocity=(1.0, 0.5, 0.25),
         )  # fmt: skip
-    return of_run(dal.Simulation(scene, dt=1 / 240, solver="interior_point", frames=60.0), 0.5)
+    return of_run(dal.Simulation(scene, dt=1 / 240, solver="interior_point", frame_rate=60.0), 0.5)
 
 
 def bounces() -> Parts:
-    return of_run(dal.Simulation(bouncing_ball.build(), method="dormand_prince", frames=60.0), 1.5)
+    return of_run(dal.Simulation(bouncing_ball.build(), method="dormand_prince", frame_rate=60.0), 1.5)
 
 
 def cloth() -> Parts:
     """A sheet held at two corners falls; it is bent a little, and damped."""
-    vertices, faces = sheet(1.0, 1.0, 8, 8)
+    vertices, faces = triangle_grid(1.0, 1.0, 8, 8)
     scene = dal.Scene("cloth")
     x = vertices[:, 0]
     bent = np.stack([x, vertices[:, 1], 0.25 * x * (1.0 - x)], axis=1)
@@ -109,7 +111,7 @@ def cloth() -> Parts:
         "cloth", bent, faces, density=0.25, stretch=500.0, shear=50.0, bend=1e-5, damping=0.005,
         coordinates=vertices[:, :2], pinned=[56, 63],
     )  # fmt: skip
-    return of_run(dal.Simulation(scene, method="linear_implicit_euler", dt=1 / 60, frames=60.0), 0.5)
+    return of_run(dal.Simulation(scene, method="linear_implicit_euler", dt=1 / 60, frame_rate=60.0), 0.5)
 
 
 def hair() -> Parts:
@@ -119,7 +121,7 @@ def hair() -> Parts:
     group = scene.add_particles("hair", at, mass=0.01, pinned=[0, 1])
     scene.springs("lengths", group, [[i, i + 1] for i in range(5)], stiffness=100.0, damping=0.01)
     scene.angular_springs("angles", group, [[i, i + 1, i + 2] for i in range(4)], stiffness=0.01, rest=2.5)
-    return of_run(dal.Simulation(scene, method="implicit_euler", dt=1 / 100, frames=50.0), 0.5)
+    return of_run(dal.Simulation(scene, method="implicit_euler", dt=1 / 100, frame_rate=50.0), 0.5)
 
 
 def robot() -> Parts:
@@ -131,7 +133,7 @@ def robot() -> Parts:
         leg = scene.add_body(f"leg {i}", dal.Capsule(0.0625, 0.25), mass=0.5, position=(side, 0.0, 0.375))
         scene.hinge(f"hip {i}", trunk, leg, at=(side, 0.0, 0.5), axis=(0.0, 1.0, 0.0))
         scene.torsion_spring(f"spring {i}", f"hip {i}", stiffness=20.0, damping=0.5)
-    return of_run(dal.Simulation(scene, coordinates="joint", dt=1 / 240, frames=60.0), 0.5)
+    return of_run(dal.Simulation(scene, coordinates="joint", dt=1 / 240, frame_rate=60.0), 0.5)
 
 
 def lagrangian() -> Parts:
@@ -179,7 +181,7 @@ def stones_on_a_hill() -> Parts:
     for i, shape in enumerate(shapes):
         at = (0.5 * (i % 2) - 0.25, 0.5 * (i // 2) - 0.25, 0.375)
         scene.add_body(f"stone {i}", shape, mass=0.5, position=at, velocity=(0.25, 0.0, -1.0))
-    return of_run(dal.Simulation(scene, dt=1 / 240, iterations=60, sleep_after=0.25, frames=60.0), 0.75)
+    return of_run(dal.Simulation(scene, dt=1 / 240, iterations=60, sleep_after=0.25, frame_rate=60.0), 0.75)
 
 
 def four_bar(**settings: Any) -> Parts:
@@ -191,7 +193,7 @@ def four_bar(**settings: Any) -> Parts:
     pairs = [(dal.WORLD, "crank"), ("crank", "coupler"), ("coupler", "rocker"), ("rocker", dal.WORLD)]
     for i, ((a, b), (x, z)) in enumerate(zip(pairs, [(0.0, 0.0), (0.6, 0.8), (2.6, 0.8), (2.0, 0.0)], strict=True)):
         scene.hinge(f"hinge {i}", rods.get(a, dal.WORLD), rods.get(b, dal.WORLD), at=(x, 0.0, z), axis=(0.0, 1.0, 0.0))
-    return of_run(dal.Simulation(scene, frames=50.0, **settings), 1.0)
+    return of_run(dal.Simulation(scene, frame_rate=50.0, **settings), 1.0)
 
 
 def gravitating(particles: int = 200) -> Parts:
@@ -201,7 +203,7 @@ def gravitating(particles: int = 200) -> Parts:
     at = np.stack([(number * k) % 97 / 97.0 - 0.5 for k in (7, 31, 53)], axis=1)
     scene.add_particles("cloud", at, velocity=at[:, [1, 2, 0]], mass=1.0 / particles)
     scene.gravitation("gravitation", constant=1.0, softening=0.125, theta=0.5)
-    return of_run(dal.Simulation(scene, method="time_stepping", dt=1 / 64, frames=16.0), 1.0)
+    return of_run(dal.Simulation(scene, method="time_stepping", dt=1 / 64, frame_rate=16.0), 1.0)
 
 
 def jelly() -> Parts:
@@ -209,12 +211,12 @@ def jelly() -> Parts:
     scene = dal.Scene("jelly", material=dal.Material(0.5))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("box", dal.Box(0.25, 0.25, 0.25), mass=0.5, position=(0.625, 0.0, 0.1875), velocity=(-0.5, 0.0, 0.0))
-    vertices, cells = block((0.5, 0.5, 0.25), (2, 2, 1))
+    vertices, cells = tetrahedron_grid((0.5, 0.5, 0.25), (2, 2, 1))
     scene.soft_body(
         "jelly", vertices + np.array([0.0, 0.0, 0.1875]), cells, density=500.0, young=1e4, poisson=0.25, viscosity=8.0,
         radius=0.03125,
     )  # fmt: skip
-    return of_run(dal.Simulation(scene, method="implicit_euler", dt=1 / 120, frames=60.0), 0.5)
+    return of_run(dal.Simulation(scene, method="implicit_euler", dt=1 / 120, frame_rate=60.0), 0.5)
 
 
 def wheels() -> Parts:
@@ -230,8 +232,8 @@ def wheels() -> Parts:
         "spring", wheels[0], dal.WORLD, at_a=(0.5, 0.0, 0.0), at_b=(1.5, 1.0, 0.0), stiffness=40.0, damping=0.5
     )
     scene.drag("drag", [wheels[1]], angular=0.125)
-    scene.motor("motor", "axle 1", speed=4.0, gain=0.5)
-    return of_run(dal.Simulation(scene, method="rk4", dt=1 / 128, constraint_solver="bicgstab", frames=64.0), 1.0)
+    scene.motor("motor", "axle 1", speed=4.0, damping=0.5)
+    return of_run(dal.Simulation(scene, method="rk4", dt=1 / 128, constraint_solver="bicgstab", frame_rate=64.0), 1.0)
 
 
 RUNS: dict[str, Callable[[], Parts]] = {

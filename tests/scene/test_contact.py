@@ -108,7 +108,6 @@ def mesh():
     [
         ({"method": "splitting", "dt": 1e-3}, "'splitting' takes forces of position only.*time_stepping"),
         ({"method": "rk4", "dt": 1e-3, "impacts": "magic"}, "unknown law of impacts 'magic'.*poisson"),
-        ({}, "takes fixed steps; give dt"),
         ({"dt": -1.0}, "dt is -1.0"),
         ({"dt": 1e-3, "solver": "magic"}, "unknown solver 'magic'"),
         ({"dt": 1e-3, "iterations": 0}, "iterations is 0"),

@@ -91,10 +91,13 @@ FORCES = [
     (lambda s: s.gravitation("f", theta=0.0), "gravitation 'f': theta must be a finite number above zero; got 0.0"),
     (lambda s: s.gravitation("f", theta=1.5), "gravitation 'f': theta is 1.5; give an opening angle up to 1"),
     (lambda s: s.gravitation("f", "sand"), "gravitation 'f': there are no particles 'sand'"),
-    (lambda s: s.coulomb("f", charge=[1.0, 2.0]), r"coulomb 'f': charge must be numbers of shape \(5,\)"),
-    (lambda s: s.coulomb("f", charge="e"), "coulomb 'f': charge must be numbers"),
-    (lambda s: s.coulomb("f", charge=NAN), r"coulomb 'f': charge\[0\] is nan"),
-    (lambda s: s.coulomb("f", charge=1.0, constant=-1.0), "coulomb 'f': constant must be .* above zero; got -1.0"),
+    (lambda s: s.electrostatics("f", charge=[1.0, 2.0]), r"electrostatics 'f': charge must be numbers of shape \(5,\)"),
+    (lambda s: s.electrostatics("f", charge="e"), "electrostatics 'f': charge must be numbers"),
+    (lambda s: s.electrostatics("f", charge=NAN), r"electrostatics 'f': charge\[0\] is nan"),
+    (
+        lambda s: s.electrostatics("f", charge=1.0, constant=-1.0),
+        "electrostatics 'f': constant must be .* above zero; got -1.0",
+    ),
     (lambda s: s.lennard_jones("f", depth=0.0, diameter=1.0), "lennard_jones 'f': depth must be .* in J; got 0.0"),
     (lambda s: s.lennard_jones("f", depth=1.0, diameter=-1.0), "lennard_jones 'f': diameter must be .* in m; got -1.0"),
     (

@@ -103,16 +103,22 @@ def test_soft_body(fields, pattern):
 @pytest.mark.parametrize(
     "make, pattern",
     [
-        (lambda: mesh_topology.sheet(0.0, 1.0, 2, 2), "sheet: width must be .* got 0.0"),
-        (lambda: mesh_topology.sheet(1.0, NAN, 2, 2), "sheet: height must be .* got nan"),
+        (lambda: mesh_topology.triangle_grid(0.0, 1.0, 2, 2), "triangle_grid: width must be .* got 0.0"),
+        (lambda: mesh_topology.triangle_grid(1.0, NAN, 2, 2), "triangle_grid: height must be .* got nan"),
         (
-            lambda: mesh_topology.sheet(1.0, 1.0, 1, 2),
-            "sheet: 1 columns and 2 rows of vertices; give whole numbers above one",
+            lambda: mesh_topology.triangle_grid(1.0, 1.0, 1, 2),
+            "triangle_grid: 1 columns and 2 rows of vertices; give whole numbers above one",
         ),
-        (lambda: mesh_topology.sheet(1.0, 1.0, 2.5, 2), "sheet: 2.5 columns"),
-        (lambda: mesh_topology.block((1.0, 1.0, -1.0), (1, 1, 1)), "block: size must be .* got -1.0"),
-        (lambda: mesh_topology.block((1.0, 1.0), (1, 1, 1)), "block: size .* give three lengths"),
-        (lambda: mesh_topology.block((1.0, 1.0, 1.0), (1, 1, 0)), r"block: .*cells \(1, 1, 0\); give"),
+        (lambda: mesh_topology.triangle_grid(1.0, 1.0, 2.5, 2), "triangle_grid: 2.5 columns"),
+        (
+            lambda: mesh_topology.tetrahedron_grid((1.0, 1.0, -1.0), (1, 1, 1)),
+            "tetrahedron_grid: size must be .* got -1.0",
+        ),
+        (lambda: mesh_topology.tetrahedron_grid((1.0, 1.0), (1, 1, 1)), "tetrahedron_grid: size .* give three lengths"),
+        (
+            lambda: mesh_topology.tetrahedron_grid((1.0, 1.0, 1.0), (1, 1, 0)),
+            r"tetrahedron_grid: .*cells \(1, 1, 0\); give",
+        ),
     ],
 )
 def test_meshes(make, pattern):

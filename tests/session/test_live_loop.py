@@ -74,7 +74,7 @@ def test_a_scene_that_raises_leaves_the_one_that_is_shown(live):
 
 def test_a_run_that_fails_keeps_its_frames_and_can_be_taken_back():
     scene = stones()
-    scene.load("trouble", "stone 0", function=lambda t, x, q, v, w: (np.nan if t > 0.1 else 0.0, 0.0, 0.0))
+    scene.external_force("trouble", "stone 0", function=lambda t, x, q, v, w: (np.nan if t > 0.1 else 0.0, 0.0, 0.0))
     live = dal.show(scene, port=0, open_page=False, wait=False, dt=1 / 240)
     try:
         live.viewer.play()

@@ -19,7 +19,7 @@ def driven_arm():
         link = scene.add_body(f"link {i}", dal.Box(0.5, 0.1, 0.1), mass=1.0, position=(0.25 + 0.5 * i, 0, 0))
         scene.hinge(f"joint {i}", above, link, at=(0.5 * i, 0, 0), axis=axis)
         above = link
-    scene.motor("motor", "joint 0", position=0.5, speed=0.0, stiffness=20.0, gain=2.0)
+    scene.motor("motor", "joint 0", position=0.5, speed=0.0, stiffness=20.0, damping=2.0)
     scene.spring("string", "world", "link 1", (1.0, 0, 1.0), (1.0, 0, 0), stiffness=30.0)
     scene.event("cut", lambda t, y: t - 0.0513, release="string")
     scene.event("tick", lambda t, y: np.sin(40.0 * t), once=False, action=lambda state: None)
@@ -112,7 +112,7 @@ def sliding_box():
 def cloth_on_ball():
     scene = dal.Scene("cloth")
     scene.add_obstacle("ball", dal.Sphere(0.3), position=(0.3, 0.2, -0.33), material=dal.Material(0.3))
-    places, faces = dal.sheet(1.0, 1.0, 6, 6)
+    places, faces = dal.triangle_grid(1.0, 1.0, 6, 6)
     scene.cloth("cloth", places, faces, density=0.2, radius=0.01, stretch=200.0, shear=20.0, pinned=[0, 5],
                 material=dal.Material(0.3))  # fmt: skip
     return scene

@@ -14,7 +14,7 @@ def test_energy_and_momentum_close_at_the_order_of_the_method(method):
     scene.drag("air", linear=0.2, angular=0.001)
     scene.spring("band", dal.WORLD, "link2", (0.6, 0.3, 0.5), (0.6, 0, 0), stiffness=20.0, damping=0.5)
     sizes = np.array([4e-3, 2e-3, 1e-3])
-    reports = [dal.simulate(scene, 0.5, method=method, dt=h, frames=4).report for h in sizes]
+    reports = [dal.simulate(scene, 0.5, method=method, dt=h, frame_rate=4).report for h in sizes]
     energies = [report.energy_residual for report in reports]
     assert slope(sizes, energies) >= FIXED[method] - 0.35
     assert reports[-1].momentum_residual <= 1e-13
@@ -34,7 +34,7 @@ def test_splitting_keeps_the_energy_of_a_free_body_bounded_and_its_angular_momen
     for method in ("splitting", "midpoint"):
         scene = dal.Scene("free", gravity=(0, 0, 0))
         scene.add_body("body", dal.Box(0.1, 0.2, 0.3), mass=1.0, angular_velocity=(0.5, 3.0, 0.4))
-        run = dal.simulate(scene, 100.0, method=method, dt=0.02, frames=50)
+        run = dal.simulate(scene, 100.0, method=method, dt=0.02, frame_rate=50)
         energy = run.trajectory.kinetic.values
         third = len(energy) // 3
         drift[method] = abs(energy[-third:].mean() - energy[:third].mean()) / np.ptp(energy[:third])

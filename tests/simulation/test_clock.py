@@ -54,13 +54,13 @@ def test_what_was_asked_for_does_not_drift():
 
 
 def test_an_end_that_rounding_puts_beyond_a_step_does_not_hang():
-    run = dal.Simulation(pendulum(), method="rk4", dt=1.0, frames=1.0)
+    run = dal.Simulation(pendulum(), method="rk4", dt=1.0, frame_rate=1.0)
     run.advance(5.0 + 1e-10)
     assert run.time == 5.0
 
 
 def test_frames_lie_on_their_grid_however_a_run_is_divided():
-    run = dal.Simulation(pendulum(), frames=50.0)
+    run = dal.Simulation(pendulum(), frame_rate=50.0)
     for _ in range(4):
         run.advance(0.025)
     expected = sorted({*(k / 50 for k in range(6)), 0.025, 0.05, 0.075})
@@ -68,7 +68,7 @@ def test_frames_lie_on_their_grid_however_a_run_is_divided():
 
 
 def test_frames_of_a_session_follow_the_clock():
-    session = Session(tumbling_boxes(), dt=0.01, frames=60.0)
+    session = Session(tumbling_boxes(), dt=0.01, frame_rate=60.0)
     for _ in range(60):
         session.advance()
     assert session.time == pytest.approx(1.0, abs=1e-12)

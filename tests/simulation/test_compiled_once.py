@@ -86,7 +86,7 @@ def scene_of(gain=0.5):
     rod = scene.add_body("rod", dal.Box(0.2, 0.1, 0.1), mass=1.0, position=(0.0, 0.0, 0.5))
     wheel = scene.add_body("wheel", dal.Cylinder(0.1, 0.02), mass=0.5, position=(2.0, 0.0, 0.0))
     scene.hinge("axle", dal.WORLD, wheel, at=(2.0, 0.0, 0.0), axis=(0, 0, 1))
-    scene.load("push", rod, function=force(gain))
+    scene.external_force("push", rod, function=force(gain))
     scene.motor("drive", "axle", function=motor())
     scene.constraint("plane", [rod], on_plane(), rows=1)
     scene.event("low", numba.njit(lambda t, y: y[2] - 0.1), stop=True)

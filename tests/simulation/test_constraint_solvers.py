@@ -12,7 +12,7 @@ from dalembert.cli import app
 from dalembert.cli.commands import REFUSED
 from dalembert.linalg.iterative import SOLVERS
 
-STEPS = {"method": "rk4", "dt": 1e-3, "frames": 20.0}
+STEPS = {"method": "rk4", "dt": 1e-3, "frame_rate": 20.0}
 SCENES = ("double-pendulum", "rope", "trebuchet")
 
 
@@ -77,7 +77,7 @@ def test_redundant_constraints_are_solved_by_conjugate_gradients():
 
 def test_contact_steps_take_any_solver():
     scene = gallery.load("siege").build()
-    settings = {"method": "time_stepping", "dt": 1e-3, "frames": 20.0}
+    settings = {"method": "time_stepping", "dt": 1e-3, "frame_rate": 20.0}
     direct = Simulation(scene, **settings).advance(0.1)
     iterative = Simulation(scene, constraint_solver=IterativeSolver("bicgstab", tolerance=1e-12), **settings).advance(
         0.1

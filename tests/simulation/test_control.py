@@ -20,7 +20,7 @@ def test_a_controller_is_called_at_its_instants_and_frames_stay(method):
 
     scene = rotor(effort=0.0)
     scene = bounded(scene) if method == "time_stepping" else scene
-    settings = {**METHODS[method], "frames": 30.0}
+    settings = {**METHODS[method], "frame_rate": 30.0}
     run = dal.Simulation(scene, controller=controller, control_rate=50.0, **settings).advance(0.5)
     run.advance(0.5)
     np.testing.assert_allclose(times, np.arange(50) / 50.0, rtol=0, atol=1e-15)
@@ -155,7 +155,7 @@ def test_a_controller_lifts_what_rests_on_the_ground(settings):
 
 def test_motors_of_bodies_beside_particles_are_controlled():
     scene = bounded(rotor(effort=0.0))
-    places, faces = dal.sheet(1.0, 1.0, 4, 4)
+    places, faces = dal.triangle_grid(1.0, 1.0, 4, 4)
     scene.cloth("cloth", places + [5.0, 0.0, 0.0], faces, density=0.2, stretch=200.0, shear=20.0)
 
     def push(run):

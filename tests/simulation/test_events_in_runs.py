@@ -12,7 +12,7 @@ from .motions import G, angle_of, pendulum
 def test_an_event_releases_at_its_time():
     scene = pendulum(np.pi / 3)
     scene.event("bottom", lambda t, y: y[5], release="pin")
-    run = dal.Simulation(scene, rtol=1e-11, frames=200)
+    run = dal.Simulation(scene, rtol=1e-11, frame_rate=200)
     run.advance(1.0)
     trajectory = run.trajectory
     force = np.abs(trajectory.reaction_force.values[:, 0]).max(axis=1)

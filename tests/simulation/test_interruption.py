@@ -28,7 +28,7 @@ from tests.simulation.steppers import STEPPERS
 
 for name in {names!r}:
     build, settings = STEPPERS[name]
-    settings = {{**settings, "frames": 0.001}}
+    settings = {{**settings, "frame_rate": 0.001}}
     if "dt" in settings:
         settings["dt"] = 1e-6
     elif "rtol" not in settings:
@@ -73,9 +73,9 @@ def wind(t, x, q, v, w):
     return np.zeros(3)
 scene = dal.Scene("ball")
 ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
-scene.load("wind", ball, function=wind)
+scene.external_force("wind", ball, function=wind)
 try:
-    dal.simulate(scene, 10.0, method="rk4", dt=0.01, frames=10.0)
+    dal.simulate(scene, 10.0, method="rk4", dt=0.01, frame_rate=10.0)
 except KeyboardInterrupt as error:
     run = error.simulation
     print(run.time, len(run.trajectory), run.interrupted, flush=True)
@@ -104,8 +104,8 @@ def test_a_signal_that_comes_between_compiled_code_and_a_plain_function_is_not_l
         return np.zeros(3)
 
     scene = double_pendulum()
-    scene.load("wind", "upper", function=wind)
-    run = dal.Simulation(scene, method="rk4", dt=1e-4, frames=0.01)
+    scene.external_force("wind", "upper", function=wind)
+    run = dal.Simulation(scene, method="rk4", dt=1e-4, frame_rate=0.01)
     threading.Timer(0.05 + 0.007 * repeat, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt) as caught:
         run.advance(1000.0)
@@ -119,14 +119,14 @@ def test_a_signal_that_comes_between_compiled_code_and_a_plain_function_is_not_l
 
 def test_an_interrupted_run_goes_on_with_the_bits_of_one_that_was_not():
     for settings in ({}, {"coordinates": "joint"}, {"method": "rk4", "dt": 1e-3}):
-        run = dal.Simulation(pendulum(), frames=10.0, **settings)
+        run = dal.Simulation(pendulum(), frame_rate=10.0, **settings)
         threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
             run.advance(1e6)
         end = np.ceil(run.time * 10.0 + 1.0) / 10.0
         run.advance(end - run.time)
         if end < 100.0:
-            whole = dal.Simulation(pendulum(), frames=10.0, **settings).advance(end)
+            whole = dal.Simulation(pendulum(), frame_rate=10.0, **settings).advance(end)
             assert run.state.y.tobytes() == whole.state.y.tobytes()
 
 
@@ -149,7 +149,7 @@ def test_handlers_of_the_program_are_left_as_they_were():
 
 SCENE = """
 import dalembert as dal
-SETTINGS = {"duration": 1e6, "method": "rk4", "dt": 1e-4, "frames": 0.01}
+SETTINGS = {"duration": 1e6, "method": "rk4", "dt": 1e-4, "frame_rate": 0.01}
 said = []
 def wind(t, x, q, v, w):
     if t > 0.01 and not said:
@@ -158,7 +158,7 @@ def wind(t, x, q, v, w):
 def build(height=1.0):
     scene = dal.Scene("ball")
     ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, height))
-    scene.load("wind", ball, function=wind)
+    scene.external_force("wind", ball, function=wind)
     return scene
 """
 

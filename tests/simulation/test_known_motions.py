@@ -47,7 +47,7 @@ def test_a_motor_drives_a_hinge_to_its_speed():
     scene = dal.Scene("motor", gravity=(0, 0, 0))
     scene.add_body("rotor", mass=1.0, inertia=(0.1, 0.1, 0.2))
     scene.hinge("axle", dal.WORLD, "rotor", (0, 0, 0), (0, 0, 1))
-    scene.motor("drive", "axle", speed=10.0, gain=0.5)
+    scene.motor("drive", "axle", speed=10.0, damping=0.5)
     run = dal.simulate(scene, 1.0, rtol=1e-11)
     expected = 10.0 * (1 - np.exp(-0.5 / 0.2))
     assert run.state.angular_momentum[0, 2] / 0.2 == pytest.approx(expected, rel=1e-9)

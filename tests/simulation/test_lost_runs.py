@@ -17,7 +17,7 @@ def burst(t, x, q, v, w):
 def with_burst(build):
     def made():
         scene = build()
-        scene.load("burst", list(scene.bodies)[-1], function=burst)
+        scene.external_force("burst", list(scene.bodies)[-1], function=burst)
         return scene
 
     return made
@@ -63,7 +63,7 @@ def test_a_state_that_is_not_finite_ends_the_run_and_keeps_the_record(name, tmp_
 def test_energies_beyond_all_numbers_end_the_run_and_keep_the_record(tmp_path):
     scene = dal.Scene("fast", gravity=(0, 0, 0))
     ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
-    scene.load("push", ball, function=lambda t, x, q, v, w: np.array([1e160 if t > 0.5 else 0.0, 0.0, 0.0]))
+    scene.external_force("push", ball, function=lambda t, x, q, v, w: np.array([1e160 if t > 0.5 else 0.0, 0.0, 0.0]))
     with pytest.raises(dal.SimulationError, match="'ball'") as caught:
         dal.simulate(scene, 1.0, method="rk4", dt=0.01)
     saved = dal.Trajectory.load(caught.value.simulation.trajectory.save(tmp_path / "kept.nc"))
@@ -76,7 +76,7 @@ def test_a_run_that_fails_at_its_start_has_a_report_and_a_trajectory(settings, t
         raise ZeroDivisionError("no air")
 
     scene = pendulum()
-    scene.load("wind", "rod", function=broken)
+    scene.external_force("wind", "rod", function=broken)
     with pytest.raises(dal.SimulationError, match=r"at t = 0 s the function of 'wind' failed.*no air") as caught:
         dal.Simulation(scene, **settings)
     run = caught.value.simulation
@@ -95,7 +95,7 @@ def test_a_restart_that_fails_has_a_report_and_a_trajectory():
         return np.zeros(3)
 
     scene = pendulum()
-    scene.load("wind", "rod", function=wind)
+    scene.external_force("wind", "rod", function=wind)
     run = dal.Simulation(scene).advance(0.1)
     broken.append(True)
     with pytest.raises(dal.SimulationError, match="no air") as caught:

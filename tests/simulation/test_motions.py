@@ -51,7 +51,7 @@ def test_a_box_on_a_belt_accelerates_by_friction_to_its_speed(coordinates):
     scene = dal.Scene("belt", material=dal.Material(mu))
     scene.add_obstacle("belt", dal.Box(20, 1, 0.2), position=(0, 0, -0.1), surface_velocity=(speed, 0, 0))
     scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=mass, position=(0, 0, 0.1))
-    run = dal.Simulation(scene, dt=1e-3, frames=1000, coordinates=coordinates).advance(1.0)
+    run = dal.Simulation(scene, dt=1e-3, frame_rate=1000, coordinates=coordinates).advance(1.0)
     v = run.trajectory.momentum.sel(body="box").values[:, 0] / mass
     t = run.trajectory.time.values
     assert np.abs(v - np.minimum(mu * G * t, speed)).max() < 2e-3 * G

@@ -273,7 +273,7 @@ def test_a_motor_on_a_turning_table_feels_the_speed_between_them():
         scene.add_body("table", motion=njit(lambda t: (0.0, 0.0, 0.0, np.cos(t * t), 0.0, 0.0, np.sin(t * t))))
         scene.add_body("arm", dal.Box(1, 0.1, 0.1), mass=1.0, position=(0.5, 0, 0))
         scene.hinge("joint", "table", "arm", at=(0, 0, 0), axis=(0, 0, 1))
-        scene.motor("motor", "joint", stiffness=2.0, gain=0.5)
+        scene.motor("motor", "joint", stiffness=2.0, damping=0.5)
         run = dal.Simulation(scene, **settings).advance(1.0)
         ends.append(run.state.position[run.state.index("arm")].copy())
         assert run.report.energy_residual < 1e-5

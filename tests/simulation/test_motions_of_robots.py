@@ -75,7 +75,7 @@ def test_a_robot_stands_on_a_conveyor_and_is_carried(solver):
     for i, (x, y) in enumerate([(-0.2, -0.1), (-0.2, 0.1), (0.2, -0.1), (0.2, 0.1)]):
         scene.add_body(f"leg {i}", dal.Box(0.05, 0.05, 0.2), mass=0.5, position=(x, y, 0.1))
         scene.hinge(f"hip {i}", "trunk", f"leg {i}", at=(x, y, 0.2), axis=(0, 1, 0))
-        scene.motor(f"motor {i}", f"hip {i}", stiffness=400.0, gain=20.0, position=0.0)
+        scene.motor(f"motor {i}", f"hip {i}", stiffness=400.0, damping=20.0, position=0.0)
     run = dal.Simulation(scene, dt=1e-3, coordinates="joint", solver=solver).advance(0.5)
     mass = 6.0
     v = run.state.velocity[run.state.index("trunk")]
@@ -198,7 +198,7 @@ def test_limits_and_motors_between_a_platform_and_its_arm_work_on_what_turns():
             scene.add_body("platform", motion=swaying)
             arm_of(scene, "platform", (0, 0, 0))
             scene.limit("stop", "arm joint", lower=-0.3, upper=0.4)
-            scene.motor("motor", "arm joint", stiffness=5.0, gain=0.5, position=0.2)
+            scene.motor("motor", "arm joint", stiffness=5.0, damping=0.5, position=0.2)
             run = dal.Simulation(scene, method="time_stepping", dt=dt, coordinates=coordinates).advance(1.0)
             closes(run, 1e-3)
             ends.append(run.joint_state()["arm joint"][0])

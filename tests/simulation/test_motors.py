@@ -10,7 +10,7 @@ from .driven import COORDINATES, METHODS, bounded, rotor, spin_of
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_motor_with_stiffness_and_gain_is_a_damped_oscillator(method):
-    scene = rotor(stiffness=18.0, position=0.4, gain=12.0, speed=0.0)  # ω = 3 rad/s, critically damped
+    scene = rotor(stiffness=18.0, position=0.4, damping=12.0, speed=0.0)  # ω = 3 rad/s, critically damped
     scene = bounded(scene) if method == "time_stepping" else scene
     run = dal.simulate(scene, 1.0, **METHODS[method])
     angle, speed = run.joint_state()["axle"]
@@ -23,7 +23,7 @@ def test_a_motor_with_stiffness_and_gain_is_a_damped_oscillator(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_effort_is_kept_within_the_limit_and_booked_as_work(method):
-    scene = rotor(stiffness=1e3, position=50.0, gain=5.0, speed=1.0, limit=3.0)
+    scene = rotor(stiffness=1e3, position=50.0, damping=5.0, speed=1.0, limit=3.0)
     scene = bounded(scene) if method == "time_stepping" else scene
     run = dal.simulate(scene, 1.0, **METHODS[method])
     assert spin_of(run) == pytest.approx(1.5, abs=1e-9)
@@ -68,12 +68,12 @@ def test_a_function_of_the_users_is_told_by_its_effort():
             {"position": 2.0},
             "'motor' is given position=2.0; it takes effort .and position with a stiff",
         ),
-        ({"gain": 1.0}, {}, "'motor' is given nothing; it takes effort or speed"),
-        ({"gain": 1.0}, {"speed": np.nan}, "'motor': speed must be a finite number; got nan"),
+        ({"damping": 1.0}, {}, "'motor' is given nothing; it takes effort or speed"),
+        ({"damping": 1.0}, {"speed": np.nan}, "'motor': speed must be a finite number; got nan"),
         (
             {"speed": 1.0, "limit": 2.0},
             {"effort": 1.0},
-            "'motor' is given effort=1.0; it takes speed, as it has no gain",
+            "'motor' is given effort=1.0; it takes speed, as it has no damping",
         ),
         ({"function": lambda t, s, w: 0.0}, {"effort": 1.0}, "'motor' is given effort=1.0; it takes nothing"),
     ],

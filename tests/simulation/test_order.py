@@ -15,7 +15,7 @@ PENDULUM_COUNTS = {1: (800, 1600, 3200), 2: (200, 400, 800), 3: (100, 200, 400),
 
 
 def end(scene, method, count, duration):
-    return dal.simulate(scene, duration, method=method, dt=duration / count, frames=1.0 / duration).state
+    return dal.simulate(scene, duration, method=method, dt=duration / count, frame_rate=1.0 / duration).state
 
 
 @pytest.mark.parametrize("method", FIXED)

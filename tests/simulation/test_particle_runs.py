@@ -12,7 +12,7 @@ METHODS = ["rk4", "splitting", "time_stepping", "linear_implicit_euler", "implic
 
 def sheet(**fields):
     """A cloth that hangs from two corners, and a particle beside it."""
-    vertices, faces = mesh_topology.sheet(1.0, 1.0, 4, 4)
+    vertices, faces = mesh_topology.triangle_grid(1.0, 1.0, 4, 4)
     scene = dal.Scene("sheet")
     scene.add_particles("first", [[0, 0, 2.0], [0.3, 0, 2.0]], mass=0.1)
     scene.cloth(
@@ -118,7 +118,7 @@ def test_two_runs_of_particles_agree_to_the_bit(method):
 
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "bdf2"])
 def test_a_saved_run_of_particles_is_resumed(method, tmp_path):
-    settings = {"method": method, "dt": 2e-3, "frames": 50}
+    settings = {"method": method, "dt": 2e-3, "frame_rate": 50}
     if method == "linear_implicit_euler":  # begins its solves from the step before, which is not saved
         settings["linear_solver"] = "direct"
     whole = dal.simulate(sheet(), 0.4, **settings)
@@ -187,7 +187,7 @@ def test_a_function_that_fails_is_named_with_the_time_and_what_was_recorded_is_k
 
     scene = lone()
     scene.field("fan", "dust", function=blow)
-    run = dal.Simulation(scene, method=method, dt=0.01, frames=100)
+    run = dal.Simulation(scene, method=method, dt=0.01, frame_rate=100)
     with pytest.raises(dal.SimulationError, match=r"t = 0\.2.*'fan'.*fan is off") as caught:
         run.advance(1.0)
     assert isinstance(caught.value.__cause__, ZeroDivisionError) and caught.value.simulation is run
@@ -200,7 +200,7 @@ def test_a_function_that_fails_is_named_with_the_time_and_what_was_recorded_is_k
 def test_a_force_that_is_no_number_names_the_particle(method):
     scene = lone()
     scene.field("odd", "dust", function=lambda t, x, v: (0.0, 0.0, np.nan if t > 0.25 and x[0] > 0.5 else 0.0))
-    run = dal.Simulation(scene, method=method, dt=0.01, frames=100)
+    run = dal.Simulation(scene, method=method, dt=0.01, frame_rate=100)
     with pytest.raises(dal.SimulationError, match=r"t = 0\.2.*not a number.*dust\[1\]"):
         run.advance(1.0)
     assert np.isfinite(run.trajectory.state.values).all() and run.trajectory.times[-1] >= 0.2
@@ -215,7 +215,7 @@ def test_a_run_that_diverges_names_the_particle():
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("law", ["gravitation", "coulomb"])
+@pytest.mark.parametrize("law", ["gravitation", "electrostatics"])
 def test_particles_at_one_place_are_named_with_their_law(law, method):
     scene = dal.Scene("crash", gravity=(0, 0, 0))
     scene.add_particles("sun", [[0, 0, 0], [3, 0, 0]], mass=1.0)
@@ -224,7 +224,7 @@ def test_particles_at_one_place_are_named_with_their_law(law, method):
     if law == "gravitation":
         scene.gravitation("pull", constant=1e-3)
     else:
-        scene.coulomb("pull", charge=1e-6)
+        scene.electrostatics("pull", charge=1e-6)
     with pytest.raises(dal.SimulationError, match=r"at t = 0 s particles sun\[1\] and dust\[1\].*'pull'.*softening"):
         dal.simulate(scene, 1.0, method=method, dt=0.1)
 
@@ -236,7 +236,7 @@ def test_particles_that_come_to_one_place_are_named_with_the_time(method):
     scene.add_particles("sun", [0, 0, 0], mass=1.0, pinned=True)
     scene.add_particles("dust", [1, 0, 0], mass=1.0, velocity=(-1, 0, 0))
     scene.gravitation("pull", constant=1e-200)
-    run = dal.Simulation(scene, method=method, dt=0.25, frames=4)
+    run = dal.Simulation(scene, method=method, dt=0.25, frame_rate=4)
     with pytest.raises(dal.SimulationError, match=r"at t = (0\.75|1) s particles sun\[0\] and dust\[0\].*'pull'"):
         run.advance(2.0)
     assert run.trajectory.times[-1] >= 0.75

@@ -14,24 +14,24 @@ def test_two_runs_agree_to_the_bit():
 
 
 def test_a_run_in_two_parts_is_the_run_in_one():
-    whole = dal.simulate(double_pendulum(), 0.6, method="rk4", dt=1e-3, frames=100)
-    parts = dal.Simulation(double_pendulum(), method="rk4", dt=1e-3, frames=100).advance(0.3).advance(0.3)
+    whole = dal.simulate(double_pendulum(), 0.6, method="rk4", dt=1e-3, frame_rate=100)
+    parts = dal.Simulation(double_pendulum(), method="rk4", dt=1e-3, frame_rate=100).advance(0.3).advance(0.3)
     assert parts.time == whole.time
     np.testing.assert_array_equal(parts.state.y, whole.state.y)
 
 
 def test_a_saved_run_is_resumed(tmp_path):
-    whole = dal.simulate(double_pendulum(), 0.6, method="rk4", dt=1e-3, frames=100)
+    whole = dal.simulate(double_pendulum(), 0.6, method="rk4", dt=1e-3, frame_rate=100)
     path = tmp_path / "half.nc"
-    dal.simulate(double_pendulum(), 0.3, method="rk4", dt=1e-3, frames=100).trajectory.save(path)
-    run = dal.Simulation(double_pendulum(), method="rk4", dt=1e-3, frames=100).resume(dal.Trajectory.load(path))
+    dal.simulate(double_pendulum(), 0.3, method="rk4", dt=1e-3, frame_rate=100).trajectory.save(path)
+    run = dal.Simulation(double_pendulum(), method="rk4", dt=1e-3, frame_rate=100).resume(dal.Trajectory.load(path))
     run.advance(0.3)
     assert run.time == whole.time
     np.testing.assert_array_equal(run.state.y, whole.state.y)
 
 
 def test_frames_are_recorded_at_their_rate():
-    run = dal.simulate(pendulum(), 1.0, frames=50)
+    run = dal.simulate(pendulum(), 1.0, frame_rate=50)
     np.testing.assert_allclose(run.trajectory.times, np.arange(51) / 50, rtol=0, atol=1e-15)
 
 
@@ -40,7 +40,7 @@ def test_an_interrupt_keeps_what_was_recorded():
         if run.time > 0.3:
             raise KeyboardInterrupt
 
-    run = dal.Simulation(pendulum(), frames=100)
+    run = dal.Simulation(pendulum(), frame_rate=100)
     with pytest.raises(KeyboardInterrupt) as caught:
         run.advance(1.0, progress=progress)
     assert caught.value.simulation is run

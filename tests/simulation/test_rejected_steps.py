@@ -52,13 +52,13 @@ def wall(t, x, q, v, w):
 def rolled_to_a_wall():
     scene = dal.Scene("wall", gravity=(0, 0, 0))
     ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, velocity=(SPEED, 0, 0))
-    scene.load("wall", ball, function=wall)
+    scene.external_force("wall", ball, function=wall)
     return scene
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
 def test_stages_without_a_value_are_rejected(method):
-    run = dal.Simulation(rolled_to_a_wall(), method=method, rtol=1e-5, frames=0.02).advance(100.0)
+    run = dal.Simulation(rolled_to_a_wall(), method=method, rtol=1e-5, frame_rate=0.02).advance(100.0)
     v, x = run.state.velocity[0, 0], run.state.position[0, 0]
     assert run.report.rejected > 0 and v < 0.0  # it came back
     energy = 0.5 * v * v - 2.0 * STRENGTH * np.sqrt(1.0 - x)
@@ -69,7 +69,7 @@ def test_what_cannot_go_on_fails_with_what_is_known():
     scene = dal.Scene("sink", gravity=(0, 0, 0))
     ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
     scene.add_body("other", dal.Sphere(0.1), mass=1.0, position=(1, 0, 0))
-    scene.load("push", ball, function=lambda t, x, q, v, w: np.full(3, np.nan if t > 0.5 else 0.0))
+    scene.external_force("push", ball, function=lambda t, x, q, v, w: np.full(3, np.nan if t > 0.5 else 0.0))
     with pytest.raises(dal.SimulationError) as caught:
         dal.simulate(scene, 1.0)
     message = str(caught.value)

@@ -22,7 +22,7 @@ def falling_boxes():
 def hanging_cloth():
     scene = dal.Scene("cloth")
     scene.add_obstacle("ball", dal.Sphere(0.3), position=(0.3, 0.2, -0.4), material=dal.Material(0.3))
-    places, faces = dal.sheet(1.0, 1.0, 8, 8)
+    places, faces = dal.triangle_grid(1.0, 1.0, 8, 8)
     scene.cloth(
         "cloth",
         places,
@@ -126,7 +126,7 @@ def pushed_box():
     scene = dal.Scene("pushed", material=dal.Material(0.1))
     scene.add_obstacle("ground", dal.HalfSpace())
     box = scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.1))
-    scene.load("push", box, function=lambda t, x, q, v, w: np.array([4.0 * np.sin(9.0 * t), 0.0, 0.0]))
+    scene.external_force("push", box, function=lambda t, x, q, v, w: np.array([4.0 * np.sin(9.0 * t), 0.0, 0.0]))
     return scene
 
 
@@ -148,7 +148,7 @@ def blown_drop():
     ],
 )
 def test_a_resumed_run_of_time_steps_goes_on_at_its_time(build, settings, tmp_path):
-    settings = {"dt": 1e-3, "frames": 100.0, **settings}
+    settings = {"dt": 1e-3, "frame_rate": 100.0, **settings}
     whole = dal.simulate(build(), 0.4, **settings)
     dal.simulate(build(), 0.2, **settings).trajectory.save(tmp_path / "half.nc")
     again = dal.Simulation(build(), **settings).resume(dal.Trajectory.load(tmp_path / "half.nc")).advance(0.2)

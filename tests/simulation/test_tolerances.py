@@ -24,7 +24,7 @@ def by_body_rates(moments, spin, duration, method, rtol):
 def free_run(moments, spin, duration, **settings):
     scene = dal.Scene("free", gravity=(0, 0, 0))
     scene.add_body("book", mass=1.0, inertia=moments, angular_velocity=spin)
-    return dal.simulate(scene, duration, frames=1.0 / duration, **settings)
+    return dal.simulate(scene, duration, frame_rate=1.0 / duration, **settings)
 
 
 def apart(p, q):
@@ -75,7 +75,7 @@ def test_frames_change_no_bit_of_fixed_steps():
     ends = []
     for frames in (0.5, 8.0):
         scene = top(moments=(1.0, 2.0, 2.5), spin=(0.1, 0.3, 10.0))
-        ends.append(dal.simulate(scene, 2.0, method="rk4", dt=2.0**-8, frames=frames).state)
+        ends.append(dal.simulate(scene, 2.0, method="rk4", dt=2.0**-8, frame_rate=frames).state)
     np.testing.assert_array_equal(ends[0].orientation, ends[1].orientation)
     np.testing.assert_array_equal(ends[0].angular_momentum, ends[1].angular_momentum)
 
@@ -91,7 +91,7 @@ def test_a_spring_on_a_turning_body(stiffness, most):
         found.spring("spring", dal.WORLD, "body", (1.0, 0.5, 0.2), (0.3, 0.2, 0.1), stiffness=stiffness)
         return found
 
-    runs = [dal.simulate(scene(), 5.0, method="dop853", rtol=rtol, frames=0.2).state for rtol in (1e-13, 1e-8)]
+    runs = [dal.simulate(scene(), 5.0, method="dop853", rtol=rtol, frame_rate=0.2).state for rtol in (1e-13, 1e-8)]
     assert apart(runs[0].orientation[0], runs[1].orientation[0]) <= most
 
 
@@ -150,7 +150,7 @@ def test_joint_coordinates_are_as_exact_as_maximal_ones_at_the_same_tolerance(na
     build, duration = MECHANISMS[name]
 
     def run(**settings):
-        return dal.simulate(build(), duration, frames=1.0 / duration, **settings)
+        return dal.simulate(build(), duration, frame_rate=1.0 / duration, **settings)
 
     exact = run(method="dop853", rtol=1e-13).state.position
     for rtol in (1e-6, 1e-8):

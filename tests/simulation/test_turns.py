@@ -28,7 +28,7 @@ def turntable(rates=(0.0, 0.0), **motor):
 
 
 def held(angle):
-    return turntable(stiffness=GAIN, position=angle, gain=2.0, speed=0.0)
+    return turntable(stiffness=GAIN, position=angle, damping=2.0, speed=0.0)
 
 
 def started(scene, state, **settings):
@@ -115,6 +115,10 @@ def test_a_batch_counts_the_turns_of_each_member(coordinates):
     angles = np.array([0.5, *ANGLES, 0.25])
     scene = held(0.0)
     batch = dal.run_batch(
-        scene, 0.05, vary={"spindle.position": angles, "drive.position": angles}, coordinates=coordinates, frames=100.0
+        scene,
+        0.05,
+        vary={"spindle.position": angles, "drive.position": angles},
+        coordinates=coordinates,
+        frame_rate=100.0,
     )
     assert np.abs(batch.momentum).max() < 1e-9

@@ -18,8 +18,8 @@ def failing(t, x, q, v, w):
 @pytest.mark.parametrize("settings", [{}, {"method": "rk4", "dt": 1e-2}])
 def test_a_user_function_that_fails_is_named_with_the_time(settings):
     scene = pendulum()
-    scene.load("thruster", "rod", function=failing)
-    run = dal.Simulation(scene, frames=100, **settings)
+    scene.external_force("thruster", "rod", function=failing)
+    run = dal.Simulation(scene, frame_rate=100, **settings)
     assert run.report.slow_functions == ["thruster"]
     with pytest.raises(dal.SimulationError, match=r"t = 0\.2.*'thruster'.*tank is empty") as caught:
         run.advance(1.0)
@@ -37,7 +37,7 @@ def test_a_user_function_that_fails_at_once_is_named():
         scene = pendulum()
         if not joined:
             scene.joints.clear()
-        scene.load("thruster", "rod", function=broken)
+        scene.external_force("thruster", "rod", function=broken)
         with pytest.raises(dal.SimulationError, match=r"'thruster'.*no fuel"):
             dal.Simulation(scene)
 
@@ -47,8 +47,8 @@ def test_a_force_that_is_no_number_names_the_body(settings):
     scene = chain(2)
     scene.add_body("bystander", dal.Sphere(0.1), mass=1.0)
     scene.add_body("victim", dal.Sphere(0.1), mass=1.0)
-    scene.load("wind", "victim", function=lambda t, x, q, v, w: (0.0, 0.0, np.nan if t > 0.25 else 0.0))
-    run = dal.Simulation(scene, frames=100, **settings)
+    scene.external_force("wind", "victim", function=lambda t, x, q, v, w: (0.0, 0.0, np.nan if t > 0.25 else 0.0))
+    run = dal.Simulation(scene, frame_rate=100, **settings)
     with pytest.raises(dal.SimulationError, match=r"t = 0\.2.*not a number.*'victim'"):
         run.advance(1.0)
     assert np.isfinite(run.trajectory.state.values).all()
@@ -62,7 +62,7 @@ def test_a_compiled_force_gives_the_run_of_the_plain_one():
     ends = []
     for function, slow in ((lift, ["lift"]), (numba.njit(lift), [])):
         scene = pendulum()
-        scene.load("lift", "rod", function=function)
+        scene.external_force("lift", "rod", function=function)
         run = dal.simulate(scene, 0.2, method="rk4", dt=5e-3)
         assert run.report.slow_functions == slow
         ends.append(run.state.y.copy())

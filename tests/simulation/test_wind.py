@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 import dalembert as dal
-from dalembert.scene.mesh_file import sheet
+from dalembert.scene.mesh_file import triangle_grid
 
 
 @numba.njit
@@ -14,7 +14,7 @@ def steady(t, x):
 
 def flag(**wind):
     scene = dal.Scene("flag")
-    vertices, faces = sheet(0.9, 0.6, 13, 9)
+    vertices, faces = triangle_grid(0.9, 0.6, 13, 9)
     scene.cloth("flag", vertices[:, [0, 2, 1]], faces, density=0.15, stretch=800.0, shear=300.0, damping=0.003,
                 pinned=13 * np.arange(9))  # fmt: skip
     scene.wind("wind", "flag", **wind)

@@ -80,7 +80,7 @@ def arm_scene():
     scene.spring("spring", dal.WORLD, lower, at_a=(0.2, 0.3, -1.0), at_b=(0.5, 0, -0.4), stiffness=20.0, damping=0.4)
     scene.torsion_spring("coil", shoulder, stiffness=2.0, damping=0.1, rest=0.3)
     scene.drag("drag", [lower], linear=0.3, quadratic=0.1, angular=0.02)
-    scene.load("load", upper, force=(0, 0, 2.0), at=(0.5, 0, 0))
+    scene.external_force("load", upper, force=(0, 0, 2.0), at=(0.5, 0, 0))
     scene.motor("motor", elbow, effort=1.5)
     return scene
 
@@ -95,7 +95,7 @@ def arm_coordinates(scene):
 
 
 def test_forces_and_books_are_those_of_the_scene():
-    settings = {"method": "dop853", "rtol": 1e-11, "frames": 20.0}
+    settings = {"method": "dop853", "rtol": 1e-11, "frame_rate": 20.0}
     run = dal.simulate(arm_scene(), 1.0, coordinates=arm_coordinates, **settings)
     bodies = dal.simulate(arm_scene(), 1.0, **settings).trajectory
     own = run.trajectory
@@ -121,7 +121,7 @@ def test_a_bead_in_a_turning_tube_is_worked_on_by_the_tube():
     scene = body_scene(position=(0.4, 0, 0), velocity=(0.0, 0.8, 0.0), angular_velocity=(0, 0, 2.0))
     turn = matrix((0, 0, 1), 2 * t)
     tube = dal.GeneralizedCoordinates(scene, [a], {"body 0": (turn * sp.Matrix([a, 0, 0]), turn)}, time=t, start=[0.1])
-    run = dal.simulate(scene, 1.0, coordinates=tube, method="dop853", rtol=1e-12, frames=10)
+    run = dal.simulate(scene, 1.0, coordinates=tube, method="dop853", rtol=1e-12, frame_rate=10)
     place = run.trajectory.position.sel(body="body 0").values
     times = run.trajectory.times
     radius = 0.4 * np.cosh(2.0 * times)
@@ -192,7 +192,7 @@ def test_a_ball_rolls_down_a_slope():
         scene, [x, y, e, f, g], {"ball": ((x, y, radius), turn)}, velocities=rates,
         nonholonomic=[vx - radius * omega[1], vy + radius * omega[0]],
     )  # fmt: skip
-    run = dal.simulate(scene, 0.5, coordinates=own, rtol=1e-10, frames=20)
+    run = dal.simulate(scene, 0.5, coordinates=own, rtol=1e-10, frame_rate=20)
     times, place = run.trajectory.times, run.trajectory.position.sel(body="ball").values
     down = 5.0 / 14.0 * 9.81 * np.sin(slope) * times**2
     np.testing.assert_allclose(place, np.stack([down, 0.5 * times, 0 * times + radius], axis=1), atol=1e-8)
@@ -203,7 +203,7 @@ def test_events_see_bodies_and_may_push_them():
     scene = body_scene(position=(0, 0, 0))
     scene.event("low", lambda t, y: y[2] + 0.5, action=lambda state: state.momentum.__setitem__((0, 2), 6.0), once=True)
     own = dal.GeneralizedCoordinates(scene, [a], {"body 0": (0, 0, a)})
-    run = dal.simulate(scene, 0.5, coordinates=own, rtol=1e-10, frames=20)
+    run = dal.simulate(scene, 0.5, coordinates=own, rtol=1e-10, frame_rate=20)
     (fallen,) = run.event_times["low"]
     assert fallen == pytest.approx(np.sqrt(1.0 / 9.81), abs=1e-9)
     later = 0.5 - fallen
@@ -283,13 +283,13 @@ def chain(count, spatial):
         scene.hinge(f"hinge {k}", held, link, at=end, axis=axis)
         place[link.name] = (x + turn * sp.Matrix([0, 0, -1]) / 2, turn)
         x, held, end = x + turn * sp.Matrix([0, 0, -1]), link, end - (0, 0, 1.0)
-    scene.load("push", held, force=(3.0, 2.0, 0.0))
+    scene.external_force("push", held, force=(3.0, 2.0, 0.0))
     return scene, dal.GeneralizedCoordinates(scene, q[:count], place)
 
 
 def test_a_chain_of_six_links_moves_as_in_joint_coordinates():
     scene, own = chain(6, True)
-    settings = {"method": "dop853", "rtol": 1e-10, "frames": 10.0}
+    settings = {"method": "dop853", "rtol": 1e-10, "frame_rate": 10.0}
     run = dal.simulate(scene, 0.5, coordinates=own, **settings)
     joints = dal.simulate(scene, 0.5, coordinates="joint", **settings)
     np.testing.assert_allclose(run.trajectory.position, joints.trajectory.position, atol=1e-9)

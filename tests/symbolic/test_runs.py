@@ -25,7 +25,8 @@ def test_runge_kutta_is_of_fourth_order():
     exact = system.run(1.0, [1.0, 2.0], method="dop853", rtol=1e-13).u[-1].values
     steps = np.array([0.02, 0.01, 0.005, 0.0025])
     errors = [
-        np.abs(system.run(1.0, [1.0, 2.0], method="rk4", dt=dt, frames=10).u[-1].values - exact).max() for dt in steps
+        np.abs(system.run(1.0, [1.0, 2.0], method="rk4", dt=dt, frame_rate=10).u[-1].values - exact).max()
+        for dt in steps
     ]
     slopes = np.diff(np.log(errors)) / np.diff(np.log(steps))
     assert np.all(np.abs(slopes - 4.0) < 0.3), slopes
@@ -158,7 +159,7 @@ def test_a_run_into_the_pole_stops_and_keeps_what_was_recorded():
     expression = expression.subs(g, 0)
     system = dal.Lagrangian(expression, coordinates, parameters=VALUES)
     with pytest.raises(IntegrationError, match=r"singular.*'phi'") as caught:
-        system.run(2.0, [1.0, 0.0], [-1.0, 0.0], method="euler", dt=0.125, frames=8)
+        system.run(2.0, [1.0, 0.0], [-1.0, 0.0], method="euler", dt=0.125, frame_rate=8)
     solution = caught.value.solution
     np.testing.assert_allclose(solution.y[:8, 0], 1.0 - solution.t[:8], atol=1e-14)
     assert solution.t[-1] <= 1.0
@@ -186,7 +187,7 @@ def test_constraints_that_contradict_each_other_are_refused():
     [
         ({"method": "rk4"}, "fixed steps: give dt"), ({"method": "splitting", "dt": 0.1}, "use another method"),
         ({"dt": 0.0}, "dt must be positive"), ({"rtol": 0.0}, "rtol must be"), ({"method": "none"}, "none"),
-        ({"rates": [np.nan, 0.0]}, "rates: give 2 finite numbers"), ({"frames": -1.0}, "frames must be"),
+        ({"rates": [np.nan, 0.0]}, "rates: give 2 finite numbers"), ({"frame_rate": -1.0}, "frame_rate must be"),
     ],
 )  # fmt: skip
 def test_bad_settings_are_refused(settings, message):
@@ -198,5 +199,5 @@ def test_bad_settings_are_refused(settings, message):
 def test_symplectic_euler_keeps_the_energy_of_an_oscillator():
     q = dynamicsymbols("q")
     system = dal.Lagrangian(q.diff(time) ** 2 / 2 - q**2 / 2, [q])
-    run = system.run(100.0, [1.0], method="symplectic_euler", dt=0.05, frames=5)
+    run = system.run(100.0, [1.0], method="symplectic_euler", dt=0.05, frame_rate=5)
     assert np.abs(run.energy - 0.5).max() < 0.02

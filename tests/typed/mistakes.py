@@ -17,6 +17,8 @@ dal.load_modle("robot.urdf")  # error
 dal.gallery.laod("pendulum")  # error
 dal.gallery.load("pendulum").bild()  # error
 scene.add_bodi("other", dal.Sphere(0.1), mass=1.0)  # error
+scene.load("f", body, force=(0, 0, 1))  # error
+dal.sheet(1.0, 1.0, 2, 2)  # error
 scene.hindge("joint", dal.WORLD, body, (0, 0, 0), (0, 1, 0))  # error
 run.trajectry  # error
 run.state.positon  # error
@@ -33,6 +35,7 @@ dal.Sphere(radios=1.0)  # error
 dal.simulate(scene, 1.0, metod="rk4")  # error
 dal.simulate(scene, 1.0, step=0.01)  # error
 dal.Simulation(scene, frame=60.0)  # error
+dal.Simulation(scene, frames=60.0)  # error
 dal.Simulation(scene, rtoll=1e-9)  # error
 dal.RungeKutta("rk4", step=0.01)  # error
 dal.TimeStepping(dt=0.01, threds=2)  # error
@@ -47,6 +50,7 @@ scene.add_particles("p", points, mass=1.0, radios=0.1)  # error
 scene.thread("t", points, density=1.0, colour="#ffffff")  # error
 scene.spring("s", body, ball, stifness=1.0, stiffness=1.0)  # error
 scene.motor("m", "joint", torque=1.0)  # error
+scene.motor("m", "joint", gain=1.0)  # error
 scene.limit("l", "joint", min=0.0)  # error
 scene.event("e", lambda t, y: t - 1.0, stopp=True)  # error
 run.advance(1.0, progres=None)  # error
@@ -76,14 +80,33 @@ scene.add_body(dal.Sphere(0.1), mass=1.0)  # error
 scene.add_body("b", "sphere", mass=1.0)  # error
 scene.add_body("b", dal.Sphere(0.1), mass="1 kg")  # error
 scene.add_body("b", dal.Sphere(0.1), mass=1.0, position=None)  # error
+scene.add_body("b", dal.Sphere(0.1), mass=1.0, position="up")  # error
+scene.add_body("b", dal.Sphere(0.1), mass=1.0, velocity=3.0)  # error
+scene.add_body("b", dal.Sphere(0.1), mass=1.0, orientation=("1", "0", "0", "0"))  # error
+scene.add_obstacle("o", dal.HalfSpace(), position="floor")  # error
+scene.add_particles("p", "points", mass=1.0)  # error
+scene.hinge("joint", dal.WORLD, body, (0, 0, 0), "z")  # error
+scene.external_force("f", body, force="down")  # error
+dal.Scene("scene", gravity=9.81)  # error
+dal.Scene("scene", gravity="down")  # error
+dal.ConvexHull("points")  # error
+dal.degrees("90")  # error
+run.ray_cast("here", (0, 0, 1))  # error
 scene.add_body("b", dal.Sphere(0.1), mass=1.0, material=0.5)  # error
 scene.add_body("b", dal.Sphere(0.1), 1.0)  # error
 scene.add_obstacle("o", dal.HalfSpace(), motion="still")  # error
 scene.hinge("joint", dal.WORLD, body, (0, 0, 0))  # error
 scene.hinge("joint", dal.WORLD, 3, (0, 0, 0), (0, 1, 0))  # error
 scene.motor("m", "joint", coordinate="rotation")  # error
-scene.load("f", body, frame="local")  # error
+scene.external_force("f", body, frame="local")  # error
 scene.event("e", lambda t: t - 1.0)  # error
+scene.field("f", function=lambda t, x: (0.0, 0.0, 0.0))  # error
+scene.field("f", function=lambda t, x, v: "down")  # error
+scene.wind("w", "cloth", function=lambda t, x, v: (0.0, 0.0, 0.0))  # error
+scene.radial("r", function=lambda r, s: (0.0, 0.0))  # error
+scene.external_force("f", body, function=lambda t, x, q: (0.0, 0.0, 0.0))  # error
+scene.motor("m", "joint", function=lambda t, s: 0.0)  # error
+scene.constraint("c", [body], lambda x: (0.0,), rows=1)  # error
 scene.event("e", lambda t, y: t - 1.0, direction=2)  # error
 scene.spring("s", body, ball)  # error
 run.advance("1 s")  # error

@@ -19,7 +19,7 @@ INTERNAL = (
 )  # fmt: skip
 COMPILED = (
     "symbolic.generalized.GeneralizedCoordinates",
-    "scene.forces.load.Load.frame",
+    "scene.forces.external_force.ExternalForce.frame",
 )  # in files of compiled functions
 
 

@@ -22,7 +22,7 @@ def braked():
         "bob", dal.Box(0.1, 0.1, 1.0), mass=2.0, position=(0.5, 0, 0), orientation=(0.5**0.5, 0, 0.5**0.5, 0)
     )
     scene.hinge("pivot", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
-    scene.motor("brake", "pivot", speed=0.0, gain=0.4)
+    scene.motor("brake", "pivot", speed=0.0, damping=0.4)
     return dal.simulate(scene, 3.0, rtol=1e-10)
 
 

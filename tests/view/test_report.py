@@ -97,7 +97,7 @@ def test_the_page_says_how_to_run_again_and_what_the_scene_holds(tmp_path):
     bob = scene.add_body("bob", dal.Box(1.0, 0.1, 0.1), mass=2.0, position=(0.5, 0, 0))
     scene.hinge("pivot", dal.WORLD, bob, at=(0, 0, 0), axis=(0, 1, 0))
     scene.torsion_spring("coil", "pivot", stiffness=3.0, rest=0.5)
-    first = dal.simulate(scene, 0.5, method="dop853", rtol=1e-9, frames=20)
+    first = dal.simulate(scene, 0.5, method="dop853", rtol=1e-9, frame_rate=20)
     data = page_data(first.trajectory)
     tables = {table["title"]: table["rows"] for table in data["listing"]}
     assert tables["Bodies"][0][:2] == ["bob", "2 kg"]

@@ -14,7 +14,7 @@ def hung():
     scene.spring("coil", dal.WORLD, upper, at_a=(0, 0, 3), at_b=(0, 0.1, 1.1), stiffness=50, rest=1.0, damping=0.5)
     scene.spring("link", upper, lower, at_a=(0, 0, 1), at_b=(0.5, 0, 0), stiffness=20, rest=1.0)
     scene.drag("air", [upper], linear=0.3)
-    scene.load("push", lower, force=(1, 0, 0))
+    scene.external_force("push", lower, force=(1, 0, 0))
     return scene
 
 
@@ -64,7 +64,7 @@ def test_the_panel_shows_it(told):
 
 
 def test_a_replayed_run_tells_the_same_and_old_files_less(told):
-    run = dal.simulate(hung(), 0.2, frames=60.0).trajectory
+    run = dal.simulate(hung(), 0.2, frame_rate=60.0).trajectory
     viewer = dal.show(run, port=0, open_page=False, wait=False)
     try:
         index = viewer.frame_count - 1

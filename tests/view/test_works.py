@@ -10,7 +10,7 @@ def test_of_many_works_the_largest_are_drawn_and_the_others_are_one_line():
     scene = dal.Scene("many", gravity=(0, 0, 0))
     ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
     for i in range(12):
-        scene.load(f"force {i}", ball, force=((i * 5) % 12 + 0.5, 0, 0))
+        scene.external_force(f"force {i}", ball, force=((i * 5) % 12 + 0.5, 0, 0))
     trajectory = dal.simulate(scene, 0.2).trajectory
     lines = drawn_works(trajectory)
     assert len(lines) == MOST + 1
@@ -23,5 +23,5 @@ def test_of_many_works_the_largest_are_drawn_and_the_others_are_one_line():
 
 def test_a_few_works_are_all_drawn():
     scene = dal.Scene("few")
-    scene.load("push", scene.add_body("ball", dal.Sphere(0.1), mass=1.0), force=(1.0, 0, 0))
+    scene.external_force("push", scene.add_body("ball", dal.Sphere(0.1), mass=1.0), force=(1.0, 0, 0))
     assert [label for label, _ in drawn_works(dal.simulate(scene, 0.1).trajectory)] == ["work: push"]

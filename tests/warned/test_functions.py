@@ -24,7 +24,7 @@ def grains():
 
 def of_load(function):
     scene = brick()
-    scene.load("push", "brick", function=function)
+    scene.external_force("push", "brick", function=function)
     return scene
 
 
@@ -113,7 +113,10 @@ def test_what_fits_runs(value, fits):
 @pytest.mark.parametrize(
     ("add", "owner"),
     [
-        (lambda s: s.load("push", "brick", function=numba.njit(lambda t, x, q, v, w: (1.0, 2.0))), "load 'push'"),
+        (
+            lambda s: s.external_force("push", "brick", function=numba.njit(lambda t, x, q, v, w: (1.0, 2.0))),
+            "external force 'push'",
+        ),
         (lambda s: s.event("push", numba.njit(lambda t, y: y[2] < 0.5)), "event 'push'"),
     ],
 )
@@ -132,8 +135,10 @@ def test_a_result_that_is_no_number_names_its_function(compiled, settings, start
         return (0.0, 0.0, np.nan if t >= start else 1.0)
 
     scene = of_load(numba.njit(push) if compiled else push)
-    scene.load("innocent", "brick", function=lambda t, x, q, v, w: (0, 0, 0))
-    with pytest.raises(dal.SimulationError, match=r"the function of load 'push' returned \[0\.0, 0\.0, nan\]"):
+    scene.external_force("innocent", "brick", function=lambda t, x, q, v, w: (0, 0, 0))
+    with pytest.raises(
+        dal.SimulationError, match=r"the function of external force 'push' returned \[0\.0, 0\.0, nan\]"
+    ):
         dal.simulate(scene, 0.2, **settings)
 
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import dalembert as dal
 from articulated import linkages
 from dalembert.model.compile import compile_scene
-from dalembert.simulation.run_warnings import response
+from dalembert.simulation.stability import response
 
 from .collect import arm, ground, of_run, told
 
@@ -158,9 +158,9 @@ def driven(kind, coordinates="maximal", **gains):
     elif kind == "torsion_spring":
         scene.torsion_spring("stiff", "pin", **gains)
     elif kind == "motor":
-        scene.motor("stiff", "pin", **{"gain" if key == "damping" else key: value for key, value in gains.items()})
+        scene.motor("stiff", "pin", **gains)
     else:
-        scene.motor("stiff", "rails", **{"gain" if key == "damping" else key: value for key, value in gains.items()})
+        scene.motor("stiff", "rails", **gains)
     return scene
 
 

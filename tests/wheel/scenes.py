@@ -49,7 +49,7 @@ def boxes():
 
 
 def cloth():
-    vertices, faces = dal.sheet(1.0, 1.0, 12, 12)
+    vertices, faces = dal.triangle_grid(1.0, 1.0, 12, 12)
     scene = dal.Scene("cloth")
     scene.cloth("cloth", vertices, faces, density=0.2, stretch=500.0, shear=200.0, bend=1e-5, pinned=[0, 11])
     return dal.simulate(scene, 0.5, method="linear_implicit_euler", dt=1 / 60)
@@ -67,7 +67,7 @@ def quadruped():
 
 
 def batch():
-    return dal.run_batch(double_pendulum.build(), 0.5, vary={"lower.mass": np.linspace(0.5, 2.0, 8)}, frames=10.0)
+    return dal.run_batch(double_pendulum.build(), 0.5, vary={"lower.mass": np.linspace(0.5, 2.0, 8)}, frame_rate=10.0)
 
 
 def numbers(run):

@@ -14,6 +14,8 @@ import numpy as np
 
 from .. import gallery
 from ..core.keywords import with_keywords
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import renamed_keywords
 from ..gallery._loading import load
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 
+@renamed_keywords(**RENAMED)
 @with_keywords(Settings)
 def show(
     what: Scene | Trajectory | Simulation | str | Path | None = None,
@@ -65,9 +68,9 @@ MANY = 5000  # particles
 
 
 def open_session(
-    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any]
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None = None
 ) -> LiveSession | LiveViewer:
-    """See `show`."""
+    """See `show`. root : folder that a model file may read from."""
     what = FIRST if what is None else what
     if isinstance(what, str | Path) and Path(what).suffix == ".nc":
         what = Trajectory.load(what)
@@ -82,7 +85,7 @@ def open_session(
         name, scene = what.name, what
     else:
         name = str(what)
-        scene, own = load(name, False)
+        scene, own = load(name, False, root=root)
         settings = override(own, settings)
     # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
     viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)
@@ -107,8 +110,8 @@ def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
 def smooth(scene: Scene, settings: dict[str, Any]) -> dict[str, Any]:
     """Settings with as many frames a second as a screen shows, but for scenes whose frames take much memory."""
     large = sum(len(group) for group in scene.particles.values()) > MANY
-    frames = float(settings.get("frames", FRAMES))
-    return settings | {"frames": frames if large else max(frames, FRAMES)}
+    frames = float(settings.get("frame_rate", FRAMES))
+    return settings | {"frame_rate": frames if large else max(frames, FRAMES)}
 
 
 # Panel: the scene, commands and parameters ----------------------------------------------------------------------------

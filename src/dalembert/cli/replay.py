@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ..core.keywords import with_keywords
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import current_names, renamed_keywords
 from ..gallery._loading import Source, find, from_function
 from ..model.tables import LEDGER, STATE_SIZE
 from ..scene.scene import Scene
@@ -83,6 +85,7 @@ class Replay:
         return "\n".join([*lines, f"kernels: {versions()['kernels']}", *self.notes])
 
 
+@renamed_keywords(**RENAMED)
 @with_keywords(Settings, Simulation)
 def replay(
     run: Trajectory | str | Path, scene: Scene | Callable[..., Any] | str | Path | None = None,
@@ -182,7 +185,8 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
 def _arguments(known: Mapping[str, Any], source: Source | None, given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of the run. Raises ValueError for settings that are missing."""
     own, names = {} if source is None else source.settings, setting_names()
-    found = {key: value for key, value in known["settings"].items() if key in names}
+    recorded = current_names(known["settings"], quiet=True)
+    found = {key: value for key, value in recorded.items() if key in names}
     missing = []
     for name, what in known["settings_not_kept"].items():
         if name in given:

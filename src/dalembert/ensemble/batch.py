@@ -13,11 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import NumbersLike
 from ..core.c_function import C_TYPE
 from ..core.jit import DISABLED
 from ..core.keywords import with_keywords
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import renamed_keywords
 from ..core.status import MESSAGES, OK
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
@@ -509,7 +512,7 @@ COORDINATES = ("position", "speed")
 SYMMETRIC = ((0, 3, 4), (3, 1, 5), (4, 5, 2))  # where (xx, yy, zz, xy, xz, yz) has its entries
 
 
-def varied_by_name(run: Workspace, vary: Mapping[str, ArrayLike]) -> Members:
+def varied_by_name(run: Workspace, vary: Mapping[str, NumbersLike]) -> Members:
     """The members that these arrays describe. Raises ValueError."""
     return Variation(run, vary).result()
 
@@ -517,7 +520,7 @@ def varied_by_name(run: Workspace, vary: Mapping[str, ArrayLike]) -> Members:
 class Variation:
     """Rows of tables, one per member, from arrays by name."""
 
-    def __init__(self, run: Workspace, vary: Mapping[str, ArrayLike]) -> None:
+    def __init__(self, run: Workspace, vary: Mapping[str, NumbersLike]) -> None:
         self.model, self.made = run.model, run.made
         self.given = {name: _numbers(name, value) for name, value in vary.items()}
         lengths = {name: len(value) for name, value in self.given.items()}
@@ -726,7 +729,7 @@ def _freedoms_of(joint: Any) -> tuple[str, ...]:
     return tuple(joint.name + step.suffix for step in joint.steps or () if step.kind != "ball")
 
 
-def _numbers(name: str, value: ArrayLike) -> np.ndarray:
+def _numbers(name: str, value: NumbersLike) -> np.ndarray:
     try:
         found = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -760,12 +763,13 @@ NUMBER_BYTES, NUMBERS_BESIDE = 8, 4  # numbers of a frame beside the state: ener
 MOST_MEMORY = 0.9  # of the memory of the machine: a larger record is refused
 
 
+@renamed_keywords(**RENAMED)
 @with_keywords(BatchSettings, Simulation)
 def run_batch(
     scenes: Scene | Model | Iterable[Scene | Model],
     duration: float,
     *,
-    vary: Mapping[str, ArrayLike] | None = None,
+    vary: Mapping[str, NumbersLike] | None = None,
     threads: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
     **settings: Unpack[BatchSettings],
@@ -823,7 +827,7 @@ def run_together(
 ) -> Batch:  # fmt: skip
     """Run members until `end` (s) on so many threads."""
     varied, number, _ = members
-    targets = instants(end, template.frames)
+    targets = instants(end, template.frame_rate)
     _require_room(number, len(targets) + 1, template.model.size)
     record = Record(number, targets, template.model.size)
     count = 1 if template.model.slow else min(threads, number)
@@ -843,9 +847,9 @@ def threads_of(threads: int | None) -> int:
     return threads
 
 
-def instants(end: float, frames: float) -> np.ndarray:
+def instants(end: float, frame_rate: float) -> np.ndarray:
     """The times of the frames of `Simulation.advance`, s."""
-    return np.array(list(frame_times(0.0, frames, end)))
+    return np.array(list(frame_times(0.0, frame_rate, end)))
 
 
 def room_of(rows: int, size: int) -> int:
@@ -863,5 +867,5 @@ def _require_room(members: int, rows: int, size: int) -> None:
     if needed > MOST_MEMORY * room:
         raise MemoryError(
             f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
-            "fewer frames a second (frames=...), or run fewer members at a time"
+            "fewer frames a second (frame_rate=...), or run fewer members at a time"
         )

@@ -307,7 +307,7 @@ class Group:
 
     def __post_init__(self) -> None:
         template = self.differences.template
-        room = room_of(len(instants(self.duration, template.frames)) + 1, template.model.size)
+        room = room_of(len(instants(self.duration, template.frame_rate)) + 1, template.model.size)
         self._fit, self._paced = max(1, FRAMES // room), FIRST
 
     def full(self) -> bool:

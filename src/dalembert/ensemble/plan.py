@@ -341,7 +341,7 @@ def _facts(simulation: Simulation, report: Mapping[str, Any], found: Mapping[str
         "end_time": float(simulation.recorder.frames["time"][-1]),
         "steps": report["steps"],
         "energy_residual": np.nan if report["energy_residual_relative"] is None else report["energy_residual_relative"],
-        "frames": simulation.frames,
+        "frames": simulation.frame_rate,
         "final_state_hash": found["final_state_hash"],
         "provenance_json": json.dumps(found),
     }
@@ -425,7 +425,7 @@ def make_block(batch: Batch, rows: np.ndarray, members: Sequence[Member], keep: 
     data |= {name: (AXIS, np.array(values)) for name, values in _endings(batch, rows, members).items()}
     settings, others = plain_items(batch.arguments)
     known = {"advances": [batch.duration], "settings": settings, "settings_not_kept": others, "versions": versions()}
-    attrs = {"scene": model.name, "frames": batch.arguments["frames"], "provenance_json": json.dumps(known)}
+    attrs = {"scene": model.name, "frames": batch.arguments["frame_rate"], "provenance_json": json.dumps(known)}
     return xarray.Dataset(data, coordinates, attrs)
 
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 from ..core.keywords import with_keywords
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import current_names, renamed_keywords
 from ..gallery._loading import Source, find, from_function
 from ..simulation.provenance import versions
 from ..simulation.settings import Settings
@@ -44,6 +46,7 @@ class SweepError(RuntimeError):
         self.dataset: Any = None
 
 
+@renamed_keywords(**RENAMED)
 @with_keywords(Settings, Simulation)
 def sweep(
     build: Callable[..., Any] | str | os.PathLike[str],
@@ -97,6 +100,8 @@ def sweep(
     ('length', 'time', 'body', 'xyz')
     """
     source = from_function(build) if callable(build) else find(str(build))
+    if isinstance(over, Mapping):
+        over = current_names(over, {old: new for old, new in RENAMED.items() if not source.takes(old)})
     task = Task(source, _keep(source, keep), stored=folder is not None)
     given = dict(settings) if duration is None else {"duration": duration} | settings
     _require_settings(given)

@@ -237,10 +237,10 @@ def _write_attributes(out: Document, element: Any, forces: list[Force]) -> None:
 
 
 def _write_motor(out: Document, joint: str, force: Force) -> None:
-    """effort + stiffness (position − s) + gain (speed − ṡ) + control, within ± limit."""
+    """effort + stiffness (position − s) + damping (speed − ṡ) + control, within ± limit."""
     item = f"motor {force.name!r}"
     if force.kind == "servo":
-        out.warn(item, "MuJoCo has no ideal motor; give it a gain; it is left out")
+        out.warn(item, "MuJoCo has no ideal motor; give it damping; it is left out")
         return
     if force.function is not None:
         out.warn(item, "its function is no part of MJCF; it is left out")

@@ -197,7 +197,7 @@ def _drive(stage: Stage, joint: Any, coordinate: str, forces: list[Force]) -> No
     effort = sum(_effort_at_zero(force) for force in kept)
     if stiffness == 0.0 and damping == 0.0:
         if effort:
-            stage.warn(f"motor {kept[0].name!r}", "a drive of USD needs a stiffness or a gain; it is left out")
+            stage.warn(f"motor {kept[0].name!r}", "a drive of USD needs a stiffness or damping; it is left out")
         return
     angular = coordinate == "angle"
     freedom = FREEDOMS[coordinate]

@@ -47,10 +47,20 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.stem.replace("_", "-") for file in FOLDER.glob("[!_]*.py")))
 
 
+def nearest(name: str) -> str:
+    """The names that are like a given one, as a sentence of a message."""
+    import difflib
+
+    near = difflib.get_close_matches(name.lower().replace("_", "-").replace(" ", "-"), names(), n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
+
+
 def load(name: str) -> Example:
     """The module of a scene, imported when first asked for. Raises ValueError listing the names."""
     if name not in names():
-        raise ValueError(f"there is no scene {name!r} in the gallery; the scenes are {', '.join(names())}")
+        raise ValueError(
+            f"there is no scene {name!r} in the gallery. {nearest(name)}The scenes are {', '.join(names())}"
+        )
     return cast("Example", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from ..core.file_format import READERS, suffixes_of
+from ..core.file_format import READERS, USD_SUFFIXES, suffixes_of
+from ..core.renamed import current_names
 from ..scene.scene import Scene
 from ..simulation.provenance import describe, digest, function_hash, plain_items
 
@@ -81,8 +82,9 @@ def reason(error: BaseException, file: str) -> str:
     return f"{where}{type(error).__name__}: {error}".rstrip(": ")
 
 
-def find(name: str, floating: bool = False) -> Source:
-    """The source of that name: of the gallery, a model file, or a Python file, which is run. Raises ValueError."""
+def find(name: str, floating: bool = False, root: str | None = None) -> Source:
+    """The source of that name: of the gallery, a model file, or a Python file, which is run. root : folder that a model may
+    read from. Raises ValueError."""
     from .. import gallery
 
     if name in gallery.names():
@@ -93,9 +95,10 @@ def find(name: str, floating: bool = False) -> Source:
     if path.suffix != ".py":
         models = {suffix: reader for suffix, reader in READERS.items() if reader.model}
         if path.suffix in models:
-            return _find_model(path, floating)
+            return _find_model(path, floating, root)
         raise ValueError(
-            f"no scene {name!r}; `dalembert list` names the scenes, or give a .py file with build(), or a model: "
+            f"no scene {name!r}. {gallery.nearest(name)}"
+            "`dalembert list` names the scenes, or give a .py file with build(), or a model: "
             f"{suffixes_of(models.items())}"
         )
     if not path.is_file():
@@ -118,7 +121,7 @@ def from_text(name: str, text: bytes) -> Source:
     build = vars(module).get("build")
     if not callable(build):
         raise ValueError(f"{name}: it has no function build() that returns a Scene")
-    settings = dict(vars(module).get("SETTINGS", {}))
+    settings = current_names(vars(module).get("SETTINGS", {}))
     return Source("file", name, build, sha256, (from_text, (name, text)), settings, vars(module))
 
 
@@ -128,9 +131,11 @@ def from_function(build: Callable[..., Any]) -> Source:
     return Source("function", name, build, function_hash(build), (from_function, (build,)))
 
 
-def load(name: str, floating: bool, parameters: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, dict[str, Any]]:
+def load(
+    name: str, floating: bool, parameters: Mapping[str, Any] = MappingProxyType({}), root: str | Path | None = None
+) -> tuple[Any, dict[str, Any]]:
     """(scene, settings) of a gallery name, of a model file, or of a Python file, which is run; parameters: of build()."""
-    source = find(name, floating)
+    source = find(name, floating, None if root is None else str(root))
     for word in parameters:
         if not source.takes(word):
             raise ValueError(
@@ -139,22 +144,29 @@ def load(name: str, floating: bool, parameters: Mapping[str, Any] = MappingProxy
     return source.scene(**parameters), dict(source.settings)
 
 
-def read_model(path: Path, floating: bool) -> Any:
-    """The model of a file, by its suffix; one that is no model's is taken for URDF or MJCF. Raises ValueError."""
+def read_model(path: Path, floating: bool, root: str | Path | None = None) -> Any:
+    """The model of a file, by its suffix; one that is no model's is taken for URDF or MJCF. root : the folder that it may
+    read from. Raises ValueError."""
     suffix = path.suffix.lower()
+    if root is not None:
+        from ..io.load import load_model
+
+        if suffix in USD_SUFFIXES:
+            raise ValueError(f"{path}: --root is for URDF and MJCF; a USD file names what it reads itself")
+        return load_model(path, floating=floating or None, root=root)
     known = suffix in READERS and READERS[suffix].model
     return READERS[suffix if known else ".xml"].read(path, floating)
 
 
-def _find_model(path: Path, floating: bool) -> Source:
+def _find_model(path: Path, floating: bool, root: str | None) -> Source:
     """The source that a model file is; its warnings are printed."""
-    model = read_model(path, floating)
+    model = read_model(path, floating, root)
     for warning in model.warnings:
         print(f"dalembert: warning: {warning}", file=sys.stderr)
     settings: dict[str, Any] = {"coordinates": "joint"}
-    if model.scene.bounded() or model.scene.touching():
-        settings |= {"method": "time_stepping", "dt": model.timestep or 1e-3}
-    recipe = (find, (str(path), floating))
+    if model.scene.limited_forces() or model.scene.touching():
+        settings |= {"method": "time_stepping"} | ({"dt": model.timestep} if model.timestep else {})
+    recipe = (find, (str(path), floating, root))
     return Source(
         "model", str(path), lambda: model.scene, digest(path.read_bytes()), recipe, settings, floating=floating
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 4.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 4.0, "method": "dop853", "rtol": 1e-11, "frame_rate": 30.0}
 
 
 def wire(s: Any) -> np.ndarray:

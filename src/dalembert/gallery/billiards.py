@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 0.6, "dt": 1 / 2000, "solver": "interior_point", "frames": 120.0}
+SETTINGS: RunSettings = {"duration": 0.6, "dt": 1 / 2000, "solver": "interior_point", "frame_rate": 120.0}
 RADIUS, MASS = 0.0286, 0.17  # m, kg
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 4.2, "method": "dormand_prince", "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 4.2, "method": "dormand_prince", "frame_rate": 60.0}
 RADIUS = 0.1
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 1.0, "dt": 1 / 480, "solver": "interior_point", "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 1.0, "dt": 1 / 480, "solver": "interior_point", "frame_rate": 30.0}
 LENGTH, WIDTH, THICKNESS = 0.088, 0.063, 0.001  # m
 LEAN = 0.35  # rad from upright
 MASS = 0.0018  # kg

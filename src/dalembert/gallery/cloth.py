@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..scene.mesh_file import sheet
+from ..scene.mesh_file import triangle_grid
 from ..scene.particles import ParticleForce
 from ..scene.scene import Scene
 from ._common import reaction_impulse, require
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 6.0, "method": "linear_implicit_euler", "dt": 1 / 60, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 6.0, "method": "linear_implicit_euler", "dt": 1 / 60, "frame_rate": 60.0}
 DENSITY, STRETCH, SHEAR = 0.2, 500.0, 200.0  # kg/m², N/m, N/m
 
 
@@ -32,7 +32,7 @@ def build(points: int = 36, angle: float = 2.0, side: float = 1.0, bend: float =
     bending in N m, drag in 1/s, times the mass."""
     scene = Scene("cloth")
     scene.description = "a cloth held at two corners"
-    vertices, faces = sheet(side, side, points, points)
+    vertices, faces = triangle_grid(side, side, points, points)
     turn = angle * vertices[:, 0] / side
     arch = side / angle * np.stack([np.sin(turn), 0.0 * turn, -np.cos(turn)], axis=1)
     scene.cloth(

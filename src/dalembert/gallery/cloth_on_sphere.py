@@ -13,7 +13,7 @@ import numpy as np
 
 from ..scene.checks import rotation_matrix
 from ..scene.contact import Material
-from ..scene.mesh_file import sheet
+from ..scene.mesh_file import triangle_grid
 from ..scene.scene import Scene
 from ..scene.shapes import HalfSpace, Sphere
 from ._common import reaction_impulse, require
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 1.2, "method": "linear_implicit_euler", "dt": 1 / 240, "frame_rate": 60.0}
 BALL, THICK = 0.3, 0.01  # radii of the ball and of the points of the cloth, m
 
 
@@ -39,7 +39,7 @@ def build(
         scene.add_obstacle("ball", Sphere(BALL), position=middle, material=material, color="#e8c468")
     else:
         scene.add_body("ball", Sphere(BALL), mass=5.0, position=middle, material=material, color="#e8c468")
-    vertices, faces = sheet(1.0, 1.0, points, points)
+    vertices, faces = triangle_grid(1.0, 1.0, points, points)
     scene.cloth(
         "cloth", vertices + [beside, 0.0, 2.0 * BALL + THICK + drop], faces, density=0.2, stretch=500.0, shear=200.0,
         bend=1e-5, damping=0.005, material=material, radius=THICK, color="#4c78a8",

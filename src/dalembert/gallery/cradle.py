@@ -26,7 +26,7 @@ SETTINGS: RunSettings = {
     "method": "dop853",
     "rtol": 1e-11,
     "atol": 1e-12,
-    "frames": 60.0,
+    "frame_rate": 60.0,
     "impacts": "sequential",
 }
 COLORS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#b279a2")

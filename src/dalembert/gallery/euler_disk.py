@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 16000, "tolerance": 1e-10, "frames": 240.0}
+SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 16000, "tolerance": 1e-10, "frame_rate": 240.0}
 G = 9.81
 MASS, RADIUS, THICKNESS = 0.1, 0.1, 1e-3
 ACROSS = 0.25 * MASS * RADIUS**2  # A; C is twice that

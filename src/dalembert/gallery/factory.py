@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 4.0, "method": "time_stepping", "dt": 1.0 / 960.0, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 4.0, "method": "time_stepping", "dt": 1.0 / 960.0, "frame_rate": 60.0}
 BELT, SPEED, FRICTION, BOX, MASS = 0.4, 0.9, 0.4, 0.24, 1.5  # height m, m/s, 1, m, kg
 LIFTED, STARTS, ARRIVES = 1.2, 0.5, 2.5  # m, s, s
 RADIUS, ROD, OMEGA = 0.15, 0.5, 4.0  # m, m, rad/s

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..scene.mesh_file import sheet
+from ..scene.mesh_file import triangle_grid
 from ..scene.scene import Scene
 from ._common import require
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 3.0, "method": "linear_implicit_euler", "dt": 1 / 120, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "linear_implicit_euler", "dt": 1 / 120, "frame_rate": 60.0}
 WIDE, HIGH, DENSITY, AIR = 0.9, 0.6, 0.15, 1.2  # m, m, kg/m², kg/m³
 
 
@@ -43,7 +43,7 @@ def build(speed: float = 9.0, points: int = 31) -> Scene:
     scene = Scene("flag")
     scene.description = "a flag in gusty wind"
     rows = 2 * points // 3
-    vertices, faces = sheet(WIDE, HIGH, points, rows)
+    vertices, faces = triangle_grid(WIDE, HIGH, points, rows)
     upright = np.stack([vertices[:, 0] + 0.5 * WIDE, np.zeros(len(vertices)), vertices[:, 1]], axis=1)
     scene.cloth(
         "flag", upright, faces, density=DENSITY, stretch=800.0, shear=300.0, bend=2e-5, damping=0.003,

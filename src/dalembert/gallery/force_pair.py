@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.0, "method": "dop853", "dt": 0.01, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 2.0, "method": "dop853", "dt": 0.01, "frame_rate": 30.0}
 
 
 def build(force: float = 1.0, length: float = 1.0, mass: float = 1.0) -> Scene:
@@ -28,8 +28,8 @@ def build(force: float = 1.0, length: float = 1.0, mass: float = 1.0) -> Scene:
     for name, y, other, color in (("pair", 0.0, 1.0, "#54a24b"), ("couple", -1.5 * length, -1.0, "#e45756")):
         left, right = (-0.5 * length, y, 0.0), (0.5 * length, y, 0.0)
         bar = thin_rod(scene, name, left, right, mass, radius=0.04 * length, color=color)
-        scene.load(f"{name}, right", bar, force=(0.0, force, 0.0), at=right, frame="body")
-        scene.load(f"{name}, left", bar, force=(0.0, other * force, 0.0), at=left, frame="body")
+        scene.external_force(f"{name}, right", bar, force=(0.0, force, 0.0), at=right, frame="body")
+        scene.external_force(f"{name}, left", bar, force=(0.0, other * force, 0.0), at=left, frame="body")
     return scene
 
 

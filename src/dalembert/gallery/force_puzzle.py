@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frame_rate": 30.0}
 BARS = ("pushed at its centre", "pushed at its end")
 
 
@@ -33,7 +33,7 @@ def build(force: float = 1.0, length: float = 1.0, mass: float = 1.0) -> Scene:
     for name, x, arm, color in zip(BARS, (0.0, 1.5 * length), (0.0, 0.5 * length), ("#4c78a8", "#f58518"), strict=True):
         ends = (x - 0.5 * length, 0.0, 0.0), (x + 0.5 * length, 0.0, 0.0)
         bar = thin_rod(scene, name, *ends, mass, radius=0.04 * length, color=color)
-        scene.load(f"force on the bar {name}", bar, force=(0.0, force, 0.0), at=(x + arm, 0.0, 0.0))
+        scene.external_force(f"force on the bar {name}", bar, force=(0.0, force, 0.0), at=(x + arm, 0.0, 0.0))
     return scene
 
 

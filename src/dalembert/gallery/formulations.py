@@ -24,7 +24,7 @@ SETTINGS: RunSettings = {
     "duration": DURATION,
     "method": "dop853",
     "rtol": 1e-11,
-    "frames": 30.0,
+    "frame_rate": 30.0,
     "coordinates": "joint",
 }
 WAYS: dict[str, dict[str, Any]] = {
@@ -65,7 +65,7 @@ def reference(scene: Scene, times: np.ndarray) -> np.ndarray:
 
 def run_by(way: str, rtol: float) -> Simulation:
     """A run by one of `WAYS`, with Dormand and Prince's method at a tolerance."""
-    return simulate(build(), DURATION, method="dormand_prince", rtol=rtol, frames=30.0, **WAYS[way])
+    return simulate(build(), DURATION, method="dormand_prince", rtol=rtol, frame_rate=30.0, **WAYS[way])
 
 
 def measure(way: str, rtol: float) -> Row:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.4, "method": "time_stepping", "dt": 1 / 240, "frames": 20.0}
+SETTINGS: RunSettings = {"duration": 2.4, "method": "time_stepping", "dt": 1 / 240, "frame_rate": 20.0}
 RADIUS = 0.005  # m, of a particle
 BALL, SIDES = 0.45, np.array([0.9, 0.9, 0.5])  # m: radius of the ball; edges of the box
 

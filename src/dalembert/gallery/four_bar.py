@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frame_rate": 30.0}
 GROUND, CRANK, COUPLER, ROCKER = 1.0, 0.4, 0.9, 0.8  # m
 DENSITY = 2.0  # kg/m
 ACROSS = (0.0, 1.0, 0.0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 10.0, "method": "time_stepping", "dt": 0.02, "frames": 2.0}
+SETTINGS: RunSettings = {"duration": 10.0, "method": "time_stepping", "dt": 0.02, "frame_rate": 2.0}
 NUCLEUS = 0.7  # part of a galaxy's mass in its nucleus
 SOFTENING, INNER = 0.08, 0.15  # of the gravitation; where the disc begins
 

@@ -50,14 +50,20 @@ def _rotation(axis: Any, angle: Any) -> Any:
     return sympy.eye(3) + sympy.sin(angle) * n.hat() + (1 - sympy.cos(angle)) * n.hat() ** 2
 
 
-SETTINGS: RunSettings = {"duration": 3.0, "method": "dop853", "rtol": 1e-11, "frames": 30.0, "coordinates": coordinates}
+SETTINGS: RunSettings = {
+    "duration": 3.0,
+    "method": "dop853",
+    "rtol": 1e-11,
+    "frame_rate": 30.0,
+    "coordinates": coordinates,
+}
 
 
 def check(run: Simulation) -> None:
     """Kane's equations in the two angles; the same scene with hinges as constraints, and what these bear; the energy."""
     double_pendulum.check(run)
-    method, rtol, frames = SETTINGS["method"], SETTINGS["rtol"], SETTINGS["frames"]
-    bodies = simulate(run.model.scene, run.time, method=method, rtol=rtol, frames=frames).trajectory
+    method, rtol, frame_rate = SETTINGS["method"], SETTINGS["rtol"], SETTINGS["frame_rate"]
+    bodies = simulate(run.model.scene, run.time, method=method, rtol=rtol, frame_rate=frame_rate).trajectory
     for name, tolerance in {
         "position": 1e-10,
         "orientation": 1e-10,

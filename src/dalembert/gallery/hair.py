@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "frame_rate": 60.0}
 BALL, THICK, LENGTH = 0.1, 0.002, 0.22  # radii and length, m
 DENSITY, STRETCH, DRAG = 2e-3, 20.0, 4.0  # kg/m, N, 1/s
 

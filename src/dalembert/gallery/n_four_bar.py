@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 10.0, "method": "rk4", "dt": 1e-3, "frames": 20.0}
+SETTINGS: RunSettings = {"duration": 10.0, "method": "rk4", "dt": 1e-3, "frame_rate": 20.0}
 AT_10_S = {2: (0.3284581115408154, 0.944518538178601), 40: (0.1805122266867284, 0.9835727405823116)}  # B₀: x, z in m
 ACROSS = (0.0, 1.0, 0.0)
 

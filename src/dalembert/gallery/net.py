@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.contact import Material
-from ..scene.mesh_file import sheet
+from ..scene.mesh_file import triangle_grid
 from ..scene.scene import Scene
 from ..scene.shapes import Box
 from ._common import require
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SETTINGS: RunSettings = {
     "duration": 1.6, "method": "implicit_euler", "dt": 1 / 480, "newton_tolerance": 1e-4, "linear_tolerance": 1e-6,
-    "frames": 60.0,
+    "frame_rate": 60.0,
 }  # fmt: skip
 SIZE = (0.3, 0.25, 0.2)  # of a box, m
 
@@ -33,7 +33,7 @@ def build(boxes: int = 3, knots: int = 13, side: float = 1.6, sag: float = 0.3, 
     scene = Scene("net")
     scene.description = "boxes fall into a net"
     material = Material(0.6)
-    flat, _faces = sheet(side, side, knots, knots)
+    flat, _faces = triangle_grid(side, side, knots, knots)
     x, y = 2.0 * flat[:, 0] / side, 2.0 * flat[:, 1] / side
     number = np.arange(knots * knots).reshape(knots, knots)
     along = [np.stack([part[:, :-1].ravel(), part[:, 1:].ravel()], axis=1) for part in (number, number.T)]

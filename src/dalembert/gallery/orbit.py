@@ -19,7 +19,7 @@ from ..simulation.settings import MethodName, RunSettings
 from ..simulation.simulation import Simulation, simulate
 from ._common import require, require_ledger
 
-SETTINGS: RunSettings = {"duration": 20.0, "method": "dop853", "rtol": 1e-12, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 20.0, "method": "dop853", "rtol": 1e-12, "frame_rate": 30.0}
 TURN = 2.0 * np.pi  # s
 METHODS: tuple[MethodName, ...] = (
     "euler", "midpoint", "rk4", "symplectic_euler", "time_stepping", "implicit_midpoint", "implicit_euler",
@@ -63,7 +63,7 @@ def compare(turns: int = 5, steps: int = 400, methods: Sequence[MethodName] = ME
     """Runs of the circular orbit over so many turns by each method, so many equal steps a turn, each of them recorded."""
     dt = TURN / steps
     return {
-        method: simulate(build(0.0), turns * TURN, method=method, dt=dt, frames=1.0 / dt, newton_tolerance=1e-12)
+        method: simulate(build(0.0), turns * TURN, method=method, dt=dt, frame_rate=1.0 / dt, newton_tolerance=1e-12)
         for method in methods
     }
 

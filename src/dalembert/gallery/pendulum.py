@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 10.0, "method": "dop853", "rtol": 1e-12, "atol": 1e-13, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 10.0, "method": "dop853", "rtol": 1e-12, "atol": 1e-13, "frame_rate": 30.0}
 AT_10_S = (-0.27508746257611686, 0.0, -0.96141920509912506)  # m; the benchmark's plane is x–z here
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 240, "solver": "interior_point", "frame_rate": 30.0}
 G = 9.81
 
 

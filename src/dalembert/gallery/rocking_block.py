@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 1.5, "method": "dormand_prince", "rtol": 1e-11, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 1.5, "method": "dormand_prince", "rtol": 1e-11, "frame_rate": 60.0}
 
 
 def build(half_width: float = 0.1, half_height: float = 0.5, tilt: float = 0.1, mass: float = 10.0) -> Scene:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 DT = 1 / 960
-SETTINGS: RunSettings = {"duration": 0.5, "dt": DT, "solver": "interior_point", "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 0.5, "dt": DT, "solver": "interior_point", "frame_rate": 60.0}
 G = 9.81
 
 

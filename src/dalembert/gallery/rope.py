@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 1.5, "method": "dop853", "rtol": 1e-11, "frame_rate": 30.0}
 
 
 def build(segments: int = 20, length: float = 5.0, mass: float = 2.0, ball: float = 10.0, radius: float = 0.1) -> Scene:

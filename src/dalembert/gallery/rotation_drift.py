@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 20.0, "method": "dop853", "dt": 0.01, "frames": 5.0}
+SETTINGS: RunSettings = {"duration": 20.0, "method": "dop853", "dt": 0.01, "frame_rate": 5.0}
 STEP = 0.02  # s, of the comparison
 
 

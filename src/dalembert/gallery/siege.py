@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 8.5, "dt": 1 / 1000, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 8.5, "dt": 1 / 1000, "frame_rate": 30.0}
 BRICK = (1.0, 1.5, 0.75)  # m
 G = 9.81
 

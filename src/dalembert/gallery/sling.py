@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frame_rate": 60.0}
 WHIP = 1.0  # s after the release in which the check follows the empty sling
 WAVES = 0.1  # most that waves change the speed, relative, at a cord as heavy as the stone; it falls as the power 3/2
 

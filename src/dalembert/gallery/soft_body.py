@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scene.contact import Material
-from ..scene.mesh_file import block
+from ..scene.mesh_file import tetrahedron_grid
 from ..scene.scene import Scene
 from ..scene.shapes import HalfSpace
 from ._common import require
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 SETTINGS: RunSettings = {
-    "duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "linear_tolerance": 1e-6, "frames": 60.0,
+    "duration": 1.5, "method": "linear_implicit_euler", "dt": 1 / 240, "linear_tolerance": 1e-6, "frame_rate": 60.0,
 }  # fmt: skip
 LONG, HIGH, STIFF = 1.0, 0.1, 1.5e7  # of the beam, m, m, Pa
 SIDE, SOFT = 0.2, 3e4  # of the block, m, Pa
@@ -36,12 +36,12 @@ def build(across: int = 2, cells: int = 5, drop: float = 0.15) -> Scene:
     scene.description = "a soft beam held at one end, and a soft block that falls"
     slippery = Material(0.0)
     scene.add_obstacle("ground", HalfSpace(), material=slippery)
-    vertices, tetrahedra = block((LONG, HIGH, HIGH), (10 * across, across, across))
+    vertices, tetrahedra = tetrahedron_grid((LONG, HIGH, HIGH), (10 * across, across, across))
     scene.soft_body(
         "beam", vertices + [0.0, 0.35, 0.4], tetrahedra, density=DENSITY, young=STIFF, poisson=0.3, viscosity=0.03 * STIFF,
         pinned=vertices[:, 0] < -0.499 * LONG, color="#4c78a8", material=None,
     )  # fmt: skip
-    vertices, tetrahedra = block((SIDE, SIDE, SIDE), (cells, cells, cells))
+    vertices, tetrahedra = tetrahedron_grid((SIDE, SIDE, SIDE), (cells, cells, cells))
     scene.soft_body(
         "block", vertices + [0.0, -0.2, 0.5 * SIDE + SKIN + drop], tetrahedra, density=DENSITY, young=SOFT, poisson=0.3,
         viscosity=150.0, material=slippery, radius=SKIN, color="#e45756",

@@ -20,8 +20,13 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 4.0, "method": "dop853", "rtol": 1e-12, "atol": 1e-12, "frames": 60.0}
-STIFF: RunSettings = {"duration": 4.0, "method": "implicit_euler", "dt": 1 / 60, "frames": 60.0}  # for the stiff chain
+SETTINGS: RunSettings = {"duration": 4.0, "method": "dop853", "rtol": 1e-12, "atol": 1e-12, "frame_rate": 60.0}
+STIFF: RunSettings = {
+    "duration": 4.0,
+    "method": "implicit_euler",
+    "dt": 1 / 60,
+    "frame_rate": 60.0,
+}  # for the stiff chain
 
 
 def build(masses: int = 12, stiffness: float = 60.0, mass: float = 0.05, spacing: float = 0.2) -> Scene:

@@ -18,7 +18,7 @@ from ..simulation.simulation import Simulation, simulate
 from ._common import integrate, require, require_ledger
 
 DURATION = 3.0  # s
-SETTINGS: RunSettings = {"duration": DURATION, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": DURATION, "method": "dop853", "rtol": 1e-11, "frame_rate": 60.0}
 START = 1.0  # rad from the vertical, at rest
 LENGTH, MASS = 1.0, 1.0  # m, kg
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 4000, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 2.0, "dt": 1 / 4000, "frame_rate": 60.0}
 RADIUS, LOW = 0.02, 0.004  # of the ball; of the centre of mass below the ball's, m
 MASS = 0.015
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frames": 60.0}
+SETTINGS: RunSettings = {"duration": 2.0, "method": "dop853", "rtol": 1e-11, "frame_rate": 60.0}
 
 
 def build(tilt: float = np.pi / 6, spin: float = 100.0, steady: bool = False) -> Scene:

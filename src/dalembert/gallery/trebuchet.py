@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 12.0, "method": "dop853", "rtol": 1e-10, "frame_rate": 30.0}
 ACROSS = (0.0, 1.0, 0.0)
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 SIDEWAYS = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)  # z of a cylinder along y

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 6.0, "method": "dop853", "dt": 0.005, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 6.0, "method": "dop853", "dt": 0.005, "frame_rate": 30.0}
 
 
 def build(spin: float = 10.0, off: float = 0.05) -> Scene:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 5.0, "dt": 1 / 240, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 5.0, "dt": 1 / 240, "frame_rate": 30.0}
 G = 9.81
 
 

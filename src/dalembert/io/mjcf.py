@@ -397,7 +397,7 @@ def _motor(
         sets, scale, offset = "speed", 1.0 / gear, 0.0
     joint, scene = built.joints[axis.name], built.scene
     motor = scene.motor(
-        free_name(name, scene.forces), joint, effort=gear * b0, stiffness=stiffness, position=-axis.zero, gain=damping,
+        free_name(name, scene.forces), joint, effort=gear * b0, stiffness=stiffness, position=-axis.zero, damping=damping,
         speed=0.0 if damping > 0.0 else None, limit=most,
     )  # fmt: skip
     _add_rotor(built, attributes, axis, motor.name, gear)

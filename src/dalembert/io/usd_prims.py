@@ -162,7 +162,7 @@ def act(
     limit = float(value(drive.GetMaxForceAttr(), np.inf)) * force
     if stiffness > 0.0 or damping > 0.0:
         reader.scene.motor(
-            f"{joint.name}/{which} drive", joint, stiffness=stiffness, position=position, gain=damping,
+            f"{joint.name}/{which} drive", joint, stiffness=stiffness, position=position, damping=damping,
             speed=speed if damping > 0.0 else None, limit=limit if limit < 1e30 else np.inf, coordinate=which,
         )  # fmt: skip
 

@@ -227,7 +227,7 @@ def _add_ledger_entries(scene: Scene, compiler: ForceCompiler) -> None:
     """The entries of events and contacts, where there may be any."""
     if scene.events:
         compiler.entry("events")
-    if scene.touching() or scene.bounded() or (scene.particles and scene.bodies):
+    if scene.touching() or scene.limited_forces() or (scene.particles and scene.bodies):
         for name in CONTACT_WORK:
             compiler.entry(name)
         for name in work_of_surfaces(scene):

@@ -33,7 +33,8 @@ from .user_functions import (
 )
 
 LAWS = {
-    "gravitation": GRAVITATION, "coulomb": COULOMB, "lennard_jones": LENNARD_JONES, "repulsion": REPULSION, "radial": CUSTOM,
+    "gravitation": GRAVITATION, "electrostatics": COULOMB, "lennard_jones": LENNARD_JONES, "repulsion": REPULSION,
+    "radial": CUSTOM,
 }  # fmt: skip
 FEW = 64  # particles for which all pairs cost no more than sorting them into cells
 

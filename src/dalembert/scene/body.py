@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .checks import positive, rotation_matrix
+from ..core.arrays import NumbersLike
+from .checks import array_of, positive, rotation_matrix
 from .mass import mass_properties, validate_inertia
+from .shapes import HalfSpace, Shape
 
 if TYPE_CHECKING:
     from .contact import Material
@@ -68,8 +70,31 @@ class Body:
         return self.rotation.T @ (point - self.position)
 
 
+def require_shape(owner: str, shape: Any) -> None:
+    """Raises ValueError for what is no shape, and for one without a volume, which only an obstacle can have."""
+    if isinstance(shape, type) and issubclass(shape, Shape):
+        raise ValueError(
+            f"{owner}: shape is the class {shape.__name__}; give one with its sizes, {shape.__name__}(...)"
+        )
+    if shape is not None and not isinstance(shape, Shape):
+        raise ValueError(f"{owner}: shape is {shape!r:.80}; give a shape, such as Sphere(0.1) or Box(1, 1, 1)")
+    if isinstance(shape, HalfSpace):
+        raise ValueError(
+            f"{owner}: a HalfSpace is the ground, which does not move; add it by add_obstacle(name, HalfSpace())"
+        )
+
+
+def require_not_exchanged(owner: str, mass: Any, position: Any) -> None:
+    """Raises ValueError for a mass that looks like a position."""
+    if mass is not None and array_of(mass).shape == (3,):
+        other = f", and position is {position!r:.80}; were the two exchanged?" if array_of(position).ndim == 0 else ";"
+        raise ValueError(
+            f"{owner}: mass is {mass!r:.80}, three numbers{other} Give mass= in kg and position=(x, y, z) in m"
+        )
+
+
 def mass_of_body(
-    owner: str, shape: Any, mass: float | None, density: float | None, inertia: ArrayLike | None
+    owner: str, shape: Any, mass: float | None, density: float | None, inertia: NumbersLike | None
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Mass (kg), inertia (3, 3) about the centre of mass (kg m²), and the centre of mass (3,) in the frame of the shape (m),
     of the arguments of `Scene.add_body`. Raises ValueError naming the body and the value."""

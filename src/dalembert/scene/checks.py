@@ -5,18 +5,28 @@ Each check raises a ``ValueError`` that names the object, the value and the way 
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
-import re
+from collections.abc import Iterable
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+
+from ..core.arrays import NumbersLike
 
 # Eigenvectors of small symmetric matrices -----------------------------------------------------------------------------
 #
 # By arithmetic that gives the same bits on every processor, unlike LAPACK's.
 
 SWEEPS = 30
+MOST_NAMES = 8  # in a message
+AXES = {
+    f"{sign}{axis}": tuple((-1 if sign else 1) * int(axis == each) for each in "xyz")
+    for axis in "xyz"
+    for sign in ("", "-")
+}
 
 
 def eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,8 +107,14 @@ def finite(owner: str, name: str, value: object, least: float = -np.inf) -> floa
     return number
 
 
-def real_array(owner: str, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+def real_array(owner: str, name: str, value: object, shape: tuple[int, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value``, finite and of the given shape (−1 stands for any length)."""
+    if isinstance(value, str):
+        axis = AXES.get(value.lower().lstrip("+"))
+        way = f"for {value!r} give {axis}" if axis and shape == (3,) else f"give numbers, such as {_example(shape)}"
+        raise ValueError(
+            f"{owner}: {name} must be numbers of shape {str(shape).replace('-1', 'n')}; got text: {value!r:.80}; {way}"
+        )
     array = array_of(value)
     wanted = str(shape).replace("-1", "n")
     fits = array.ndim == len(shape) and all(want in (-1, have) for want, have in zip(shape, array.shape, strict=True))
@@ -115,7 +131,27 @@ def real_array(owner: str, name: str, value: ArrayLike, shape: tuple[int, ...]) 
     return array
 
 
-def array_of(value: ArrayLike) -> np.ndarray:
+def _example(shape: tuple[int, ...]) -> str:
+    """Zeros of a shape, as they are written."""
+    return str(np.zeros([max(n, 1) for n in shape], int).tolist()).replace("[", "(").replace("]", ")")
+
+
+def require_arguments(owner: str, function: Any, names: str) -> None:
+    """Raises ValueError for a function of the user's that cannot be called with these arguments ("t, y"), where that is
+    known; TypeError for what is no function."""
+    if not callable(function):
+        raise TypeError(f"{owner}: its function is {function!r:.80}; give a function of ({names})")
+    try:
+        signature = inspect.signature(getattr(function, "py_func", function))
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*names.split(","))
+    except TypeError:
+        raise ValueError(f"{owner}: its function takes {signature}; it is called with ({names})") from None
+
+
+def array_of(value: object) -> np.ndarray:
     """``value`` as an array of any kind; an empty one of objects where its rows differ in length."""
     try:
         return np.asarray(value)
@@ -123,12 +159,17 @@ def array_of(value: ArrayLike) -> np.ndarray:
         return np.empty(0, dtype=object)
 
 
-def unit_quaternion(owner: str, name: str, value: ArrayLike) -> tuple[float, float, float, float]:
+def unit_quaternion(owner: str, name: str, value: NumbersLike) -> tuple[float, float, float, float]:
     """``value`` (w, x, y, z) divided by its norm; a quaternion that is unit already to rounding keeps its bits.
 
     >>> unit_quaternion("Body", "orientation", (2, 0, 0, 0))
     (1.0, 0.0, 0.0, 0.0)
     """
+    if array_of(value).shape == (3,):
+        raise ValueError(
+            f"{owner}: {name} is {value!r:.80}, three numbers; give a quaternion (w, x, y, z). For a turn by an angle about "
+            "an axis that is (cos(angle/2), *(sin(angle/2) * axis)), angles in radians"
+        )
     q = real_array(owner, name, value, (4,))
     norm = float(np.linalg.norm(q))
     if not (1e-150 < norm < 1e150):
@@ -139,18 +180,25 @@ def unit_quaternion(owner: str, name: str, value: ArrayLike) -> tuple[float, flo
     return (w, x, y, z)
 
 
-def color_text(owner: str, value: object) -> str:
-    """A colour as text, "#rrggbb".
+def meant(given: object, known: Iterable[str], kind: str) -> str:
+    """The end of a message about an unknown name: the names that are like it, or else the first of all.
 
-    >>> color_text("body 'b'", "#4c78a8")
-    '#4c78a8'
+    >>> meant("flor", ["floor", "box"], "obstacles")
+    "; did you mean 'floor'?"
+    >>> meant("x", ["floor", "box"], "obstacles")
+    "; the obstacles are 'floor', 'box'"
     """
-    if not isinstance(value, str) or not re.fullmatch(r"#[0-9a-fA-F]{6}", value):
-        raise ValueError(f'{owner}: color is {value!r:.80}; give red, green and blue as "#rrggbb", such as "#4c78a8"')
-    return value
+    names = list(known)
+    near = difflib.get_close_matches(given, names, n=3, cutoff=0.6) if isinstance(given, str) else []
+    if near:
+        return f"; did you mean {' or '.join(map(repr, near))}?"
+    if not names:
+        return f"; there are no {kind} yet"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"; the {kind} are {', '.join(map(repr, names[:MOST_NAMES]))}{more}"
 
 
-def rotation_matrix(q: ArrayLike) -> np.ndarray:
+def rotation_matrix(q: NumbersLike) -> np.ndarray:
     """The rotation matrix (3, 3) of a unit quaternion (w, x, y, z): columns are the body axes in the outer frame.
 
     >>> rotation_matrix((0.0, 0.0, 0.0, 1.0)).tolist()  # half a turn about z
@@ -166,7 +214,7 @@ def rotation_matrix(q: ArrayLike) -> np.ndarray:
     )
 
 
-def quaternion_of(rotation: ArrayLike) -> tuple[float, float, float, float]:
+def quaternion_of(rotation: NumbersLike) -> tuple[float, float, float, float]:
     """The unit quaternion (w, x, y, z), w ≥ 0, of a rotation matrix (3, 3), without branches: the eigenvector of the
     largest eigenvalue of Bar-Itzhack's symmetric matrix (J. Guidance 23(6), 2000).
 

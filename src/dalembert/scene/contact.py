@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import VectorLike
 from .body import Body
-from .checks import color_text, real_array, rotation_matrix, unit_quaternion
+from .checks import meant, real_array, rotation_matrix, unit_quaternion
+from .colors import color_text
 from .motion import Motion
 from .shapes import Shape
 
@@ -242,14 +243,14 @@ class ContactMethods:
         name: str,
         shape: Shape,
         *,
-        position: ArrayLike | None = None,
-        orientation: ArrayLike | None = None,
+        position: VectorLike | None = None,
+        orientation: VectorLike | None = None,
         material: Material | OfScene = OF_SCENE,
         group: str = "",
         color: str = "#b8b0a4",
         motion: Motion | None = None,
-        surface_velocity: ArrayLike | None = None,
-        surface_spin: ArrayLike | None = None,
+        surface_velocity: VectorLike | None = None,
+        surface_spin: VectorLike | None = None,
     ) -> Obstacle | Body:
         """Add something that bodies touch and that nothing pushes away.
 
@@ -313,7 +314,10 @@ class ContactMethods:
         groups = {item.group for item in owners} - {""}
         for name in names:
             if name not in self.bodies and name not in self.obstacles and name not in groups:
-                raise ValueError(f"set_contact: {name!r} is no body, obstacle or group of this scene; add it first")
+                raise ValueError(
+                    f"set_contact: {name!r} is no body, obstacle or group of this scene"
+                    f"{meant(name, [*self.bodies, *self.obstacles, *groups], 'bodies, obstacles and groups')}"
+                )
         if names[0] == names[1] and names[0] not in groups:
             raise ValueError(
                 f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"

@@ -9,15 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from .joint import Coordinate, Frame, Joint
+from ..core.arrays import Array, Number, VectorLike
+from ..core.renamed import renamed_keywords, renamed_method, warn_renamed
+from .checks import require_arguments
+from .joint import Coordinate, End, Frame, Joint
 from .resolve import Resolver
 
 if TYPE_CHECKING:
     from .forces.drag import Drag
+    from .forces.external_force import ExternalForce
     from .forces.limit import JointFriction, Limit
-    from .forces.load import Load
     from .forces.motor import Motor
     from .forces.spring import Spring
     from .forces.torsion_spring import TorsionSpring
@@ -37,7 +39,7 @@ class Force:
     kind: str = ""
     parameters_to_vary: tuple[str, ...] = ()  # fields of its row that a batch may vary
     drawn: bool = False  # whether it is drawn as a spring between its ends
-    bounded: bool = False  # whether only time steps can run it
+    limited: bool = False  # whether only time steps can run it
 
     name: str = ""
     a: Any = None  # its ends, frames of the scene
@@ -59,6 +61,11 @@ class Force:
     torque: Any = NOWHERE
     in_body: bool = False
     function: Callable[..., Any] | None = None
+
+    def __init_subclass__(cls) -> None:
+        if "bounded" in vars(cls):
+            warn_renamed(f"{cls.__name__}.bounded", f"{cls.__name__}.limited")
+            cls.limited = bool(vars(cls)["bounded"])
 
     @property
     def owner(self) -> str:
@@ -104,8 +111,7 @@ def units(coordinate: str) -> tuple[str, str, str, str]:
 # The methods of `Scene` ----------------------------------------------------------------------------------------------
 
 
-Point = ArrayLike
-Vector = NDArray[np.float64]
+Point = VectorLike
 ForceOfBodies = TypeVar("ForceOfBodies", bound=Force)
 
 
@@ -128,7 +134,7 @@ class ForceMethods:
         return force
 
     def spring(
-        self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
+        self, name: str, a: End, b: End, at_a: Point | None = None, at_b: Point | None = None, *,
         stiffness: float, damping: float = 0.0, rest: float | None = None,
     ) -> Spring:  # fmt: skip
         """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one). A particle is
@@ -158,39 +164,48 @@ class ForceMethods:
         values = {"linear": linear, "quadratic": quadratic, "angular": angular, "angular_quadratic": angular_quadratic}
         return self.add_force(name, Drag(bodies, **values))
 
-    def load(
-        self, name: str, body: str | Frame, *, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0),
+    def external_force(
+        self, name: str, body: str | Frame, *, force: VectorLike = (0, 0, 0), torque: VectorLike = (0, 0, 0),
         at: Point | None = None, frame: Literal["world", "body"] = "world",
-        function: Callable[[float, Vector, Vector, Vector, Vector], Any] | None = None,
-    ) -> Load:  # fmt: skip
+        function: Callable[[float, Array, Array, Array, Array], VectorLike] | None = None,
+    ) -> ExternalForce:  # fmt: skip
         """A force (N) at a point that moves with the body (its centre of mass), and a torque (N m).
 
         frame : "world", or "body" for axes that turn with it.
         function : (t, x, q, v, ω) → (3,) force or (6,) force and torque, instead of constants; compiled by Numba, or
             plain Python, which is slower.
         """
-        from .forces.load import Load
+        from .forces.external_force import ExternalForce
 
-        load = Load(body, force=force, torque=torque, at=at, frame=frame, function=function)
-        return self.add_force(name, load)
+        if function is not None:
+            require_arguments(f"external force {name!r}", function, "t, x, q, v, w")
+        given = ExternalForce(body, force=force, torque=torque, at=at, frame=frame, function=function)
+        return self.add_force(name, given)
 
+    if not TYPE_CHECKING:
+        load = renamed_method("load", "external_force")
+        bounded = renamed_method("bounded", "limited_forces")
+
+    @renamed_keywords(gain="damping")
     def motor(
-        self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
+        self, name: str, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, damping: float = 0.0,
         position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf,
-        function: Callable[[float, float, float], Any] | None = None, coordinate: Coordinate | None = None,
+        function: Callable[[float, float, float], Number] | None = None, coordinate: Coordinate | None = None,
     ) -> Motor:  # fmt: skip
-        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), clamped to ± limit
-        (N m or N).
+        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), clamped to ±
+        limit (N m or N).
 
-        With a speed and no gain it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one
-        takes time steps (method "time_stepping"). There stiffness and gain are implicit, and stable for any value.
+        With a speed and no damping it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one
+        takes time steps (method "time_stepping"). There stiffness and damping are implicit, and stable for any value.
 
         function : (t, s, ṡ) → effort, instead; compiled by Numba, or plain Python, which is slower.
         """
         from .forces.motor import Motor
 
+        if function is not None:
+            require_arguments(f"motor {name!r}", function, "t, s, rate")
         motor = Motor(
-            joint, effort=effort, speed=speed, gain=gain, position=position, stiffness=stiffness, limit=limit,
+            joint, effort=effort, speed=speed, damping=damping, position=position, stiffness=stiffness, limit=limit,
             function=function, coordinate=coordinate,
         )  # fmt: skip
         return self.add_force(name, motor)
@@ -221,6 +236,6 @@ class ForceMethods:
 
         return self.add_force(name, JointFriction(joint, effort=effort, coordinate=coordinate))
 
-    def bounded(self) -> list[str]:
-        """Names of stops, of dry friction and of motors without a gain, which only time steps can run."""
-        return [force.name for force in self.forces.values() if isinstance(force, Force) and force.bounded]
+    def limited_forces(self) -> list[str]:
+        """Names of stops, of dry friction and of motors without damping, which only time steps can run."""
+        return [force.name for force in self.forces.values() if isinstance(force, Force) and force.limited]

@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import Array, MatrixLike, VectorLike
 from .body import Body, World
-from .checks import finite, real_array, rotation_matrix, unit_quaternion
+from .checks import finite, real_array, require_arguments, rotation_matrix, unit_quaternion
 from .motion import Keyframes
 from .particles import Particle
 
 if TYPE_CHECKING:
+    from .contact import Obstacle
     from .joints.composition import Composition
 
 
@@ -40,6 +42,8 @@ class Link:
 
 
 Frame = Body | Link | World | Particle
+End: TypeAlias = "str | Frame | Obstacle"
+"""What joints and springs take: a body, link, particle or obstacle, its name, or the world."""
 Coordinate: TypeAlias = Literal["angle", "displacement"]
 
 
@@ -162,7 +166,7 @@ class Curve:
     >>> ring = Curve(lambda s: (np.cos(s), np.sin(s), 0.0), 0.0, 2 * np.pi, closed=True)
     """
 
-    function: Callable[[float], Any]
+    function: Callable[[float], VectorLike]
     first: float
     last: float
     closed: bool = False
@@ -207,7 +211,7 @@ def _tabulate(curve: Curve) -> np.ndarray:
 
 # The methods of `Scene` ----------------------------------------------------------------------------------------------
 
-Point = ArrayLike
+Point = VectorLike
 
 
 class JointMethods:
@@ -241,37 +245,39 @@ class JointMethods:
         self.joints[joint.name] = joint
         return joint
 
-    def ball(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
+    def ball(self, name: str, a: End, b: End, at: Point, *, at_b: Point | None = None) -> Joint:
         """A point of b stays at a point of a: 3 constraints. If `at_b` is not `at`, the joint is open."""
         from .joints.standard import Ball
 
         return self.add_joint(name, Ball(a, b, at, at_b=at_b))
 
-    def attach(self, name: str, particles: Particle | Sequence[Particle], body: str | Frame) -> list[Joint]:
+    def attach(self, name: str, particles: Particle | Sequence[Particle], body: End) -> list[Joint]:
         """Attach particles to a body where they are: ball joints, called "`name`[i]" where there are several."""
         many = [particles] if isinstance(particles, Particle) else list(particles)
+        if not all(isinstance(each, Particle) for each in many):
+            raise ValueError(
+                f"attach {name!r}: particles is {particles!r:.80}; give particles of a group, such as group[0] or group[:4]"
+            )
         names = [name] if len(many) == 1 else [f"{name}[{i}]" for i in range(len(many))]
         return [self.ball(own, body, particle, particle.position) for own, particle in zip(names, many, strict=True)]
 
     def hinge(
-        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None,
-        axis_b: ArrayLike | None = None,
+        self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None,
+        axis_b: VectorLike | None = None,
     ) -> Joint:  # fmt: skip
         """b turns about an axis of a: 5 constraints. The angle is 0 at the initial pose, positive by the right hand."""
         from .joints.standard import Hinge
 
         return self.add_joint(name, Hinge(a, b, at, axis, at_b=at_b, axis_b=axis_b))
 
-    def slider(
-        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
-    ) -> Joint:
+    def slider(self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None) -> Joint:
         """b slides along an axis of a without turning: 5 constraints."""
         from .joints.standard import Slider
 
         return self.add_joint(name, Slider(a, b, at, axis, at_b=at_b))
 
     def cylindrical(
-        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+        self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None
     ) -> Joint:
         """b slides along and turns about an axis of a: 4 constraints."""
         from .joints.standard import Cylindrical
@@ -279,7 +285,7 @@ class JointMethods:
         return self.add_joint(name, Cylindrical(a, b, at, axis, at_b=at_b))
 
     def universal(
-        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis_a: ArrayLike, axis_b: ArrayLike, *,
+        self, name: str, a: End, b: End, at: Point, axis_a: VectorLike, axis_b: VectorLike, *,
         at_b: Point | None = None,
     ) -> Joint:  # fmt: skip
         """A cross: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles: 4 constraints."""
@@ -287,14 +293,14 @@ class JointMethods:
 
         return self.add_joint(name, Universal(a, b, at, axis_a, axis_b, at_b=at_b))
 
-    def weld(self, name: str, a: str | Frame, b: str | Frame, at: Point, *, at_b: Point | None = None) -> Joint:
+    def weld(self, name: str, a: End, b: End, at: Point, *, at_b: Point | None = None) -> Joint:
         """b is fixed to a at the initial pose: 6 constraints."""
         from .joints.standard import Weld
 
         return self.add_joint(name, Weld(a, b, at, at_b=at_b))
 
     def rod(
-        self, name: str, a: str | Frame, b: str | Frame, at_a: Point | None = None, at_b: Point | None = None, *,
+        self, name: str, a: End, b: End, at_a: Point | None = None, at_b: Point | None = None, *,
         length: float | None = None,
     ) -> Joint:  # fmt: skip
         """Two points keep their distance (m; the initial one where no length is given): 1 constraint. A particle is its
@@ -304,7 +310,7 @@ class JointMethods:
         return self.add_joint(name, Rod(a, b, at_a, at_b, length=length))
 
     def point_on_line(
-        self, name: str, a: str | Frame, b: str | Frame, at: Point, axis: ArrayLike, *, at_b: Point | None = None
+        self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None
     ) -> Joint:
         """A point of b stays on a line of a through `at`: 2 constraints."""
         from .joints.standard import PointOnLine
@@ -312,14 +318,14 @@ class JointMethods:
         return self.add_joint(name, PointOnLine(a, b, at, axis, at_b=at_b))
 
     def point_on_plane(
-        self, name: str, a: str | Frame, b: str | Frame, at: Point, normal: ArrayLike, *, at_b: Point | None = None
+        self, name: str, a: End, b: End, at: Point, normal: VectorLike, *, at_b: Point | None = None
     ) -> Joint:
         """A point of b stays in a plane of a through `at`: 1 constraint."""
         from .joints.standard import PointOnPlane
 
         return self.add_joint(name, PointOnPlane(a, b, at, normal, at_b=at_b))
 
-    def point_on_curve(self, name: str, a: str | Frame, b: str | Frame, at: Point, curve: Curve) -> Joint:
+    def point_on_curve(self, name: str, a: End, b: End, at: Point, curve: Curve) -> Joint:
         """The point `at` of b stays on a curve of a (a bead on a wire), given in world coordinates: 2 constraints."""
         from .joints.standard import PointOnCurve
 
@@ -354,8 +360,9 @@ class JointMethods:
         return self.add_joint(name, PrescribedMotion(joint, motion, speed, coordinate))
 
     def constraint(
-        self, name: str, bodies: Sequence[str | Frame], function: Callable[..., Any], rows: int, *,
-        jacobian: Callable[..., Any] | None = None, bias: Callable[..., Any] | None = None,
+        self, name: str, bodies: Sequence[End], function: Callable[[Array, Array], VectorLike], rows: int, *,
+        jacobian: Callable[[Array, Array], MatrixLike] | None = None,
+        bias: Callable[[Array, Array, Array, Array], VectorLike] | None = None,
     ) -> Joint:  # fmt: skip
         """A constraint of the user's own, C(x, q) = 0, on up to four bodies.
 
@@ -366,6 +373,7 @@ class JointMethods:
         """
         self._new_name(name, self.joints, "constraint")
         owner = f"constraint {name!r}"
+        require_arguments(owner, function, "x, q")
         frames = self._bodies(owner, bodies)
         if len({id(frame) for frame in frames}) < len(frames):
             raise ValueError(f"{owner}: a body is named twice; name each once")
@@ -380,7 +388,7 @@ class JointMethods:
     # Joint coordinates ------------------------------------------------------------------------------------------------
 
     def add_link(
-        self, name: str, *, position: ArrayLike = (0.0, 0.0, 0.0), orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0)
+        self, name: str, *, position: VectorLike = (0.0, 0.0, 0.0), orientation: VectorLike = (1.0, 0.0, 0.0, 0.0)
     ) -> Link:
         """Add a frame without mass, which joints connect like a body: two hinges and a link between them make a universal
         joint whose axes may be at any angle, three a shoulder; a link at the end of an arm is its tool frame.

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import NumbersLike, VectorLike
 from .checks import positive, real_array, rotation_matrix
 from .polyhedron import Moments, inertia_from_second_moment
 from .shapes import Compound, Shape
 
 
-def validate_inertia(name: str, inertia: ArrayLike, *, rtol: float = 1e-6) -> np.ndarray:
+def validate_inertia(name: str, inertia: NumbersLike, *, rtol: float = 1e-6) -> np.ndarray:
     """Check that an inertia tensor is that of a real solid.
 
     It must be symmetric and positive definite, and no principal moment may exceed the sum of the two others:
@@ -88,19 +88,19 @@ class MassProperties:
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         return moments, axes
 
-    def inertia_about(self, point: ArrayLike) -> np.ndarray:
+    def inertia_about(self, point: VectorLike) -> np.ndarray:
         """The inertia (3, 3) about another point (3,) of the frame (parallel axes; Huygens, Steiner)."""
         arm = self.center - real_array("MassProperties", "point", point, (3,))
         return self.inertia + self.mass * inertia_from_second_moment(np.outer(arm, arm))
 
-    def rotated(self, rotation: ArrayLike) -> MassProperties:
+    def rotated(self, rotation: NumbersLike) -> MassProperties:
         """The solid turned about the origin of the frame by a rotation matrix (3, 3)."""
         matrix = real_array("MassProperties", "rotation", rotation, (3, 3))
         if np.abs(matrix @ matrix.T - np.eye(3)).max() > 1e-9 or np.linalg.det(matrix) < 0.0:
             raise ValueError(f"MassProperties: {matrix.tolist()} is not a rotation; give orthonormal right-handed axes")
         return MassProperties(self.mass, matrix @ self.center, matrix @ self.inertia @ matrix.T)
 
-    def moved(self, offset: ArrayLike) -> MassProperties:
+    def moved(self, offset: VectorLike) -> MassProperties:
         """The solid moved by an offset (3,), m."""
         return MassProperties(
             self.mass, self.center + real_array("MassProperties", "offset", offset, (3,)), self.inertia

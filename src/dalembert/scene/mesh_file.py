@@ -8,9 +8,11 @@ from __future__ import annotations
 import io
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.renamed import warn_renamed
 from .checks import positive
 
 SUFFIXES = (".stl", ".obj", ".ply")
@@ -100,17 +102,19 @@ def boundary_faces(tetrahedra: np.ndarray) -> np.ndarray:
     return np.asarray(faces[np.sort(first[counts == 1])])
 
 
-def sheet(width: float, height: float, columns: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def triangle_grid(width: float, height: float, columns: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
     """A flat rectangle of triangles in the x–y plane, its middle at the origin: vertices (columns · rows, 3) in m, row
     after row from the lowest y, and faces, whose diagonals take turns.
 
-    >>> vertices, faces = sheet(1.0, 1.0, 3, 3)
+    >>> vertices, faces = triangle_grid(1.0, 1.0, 3, 3)
     >>> vertices.shape, faces.shape
     ((9, 3), (8, 3))
     """
-    w, h = positive("sheet", "width", width, "m"), positive("sheet", "height", height, "m")
+    w, h = positive("triangle_grid", "width", width, "m"), positive("triangle_grid", "height", height, "m")
     if not (isinstance(columns, int) and isinstance(rows, int) and columns > 1 and rows > 1):
-        raise ValueError(f"sheet: {columns!r} columns and {rows!r} rows of vertices; give whole numbers above one")
+        raise ValueError(
+            f"triangle_grid: {columns!r} columns and {rows!r} rows of vertices; give whole numbers above one"
+        )
     x, y = np.meshgrid(np.linspace(-0.5 * w, 0.5 * w, columns), np.linspace(-0.5 * h, 0.5 * h, rows))
     vertices = np.stack([x.ravel(), y.ravel(), np.zeros(columns * rows)], axis=1)
     i, j = (grid.ravel() for grid in np.meshgrid(np.arange(columns - 1), np.arange(rows - 1)))
@@ -122,17 +126,17 @@ def sheet(width: float, height: float, columns: int, rows: int) -> tuple[np.ndar
     return vertices, np.stack([one, other], axis=1).reshape(-1, 3)
 
 
-def block(size: tuple[float, float, float], cells: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+def tetrahedron_grid(size: tuple[float, float, float], cells: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
     """A box of tetrahedra, its middle at the origin: vertices (n, 3) in m, and tetrahedra, five a cell.
 
-    >>> vertices, tetrahedra = block((1.0, 1.0, 1.0), (2, 2, 2))
+    >>> vertices, tetrahedra = tetrahedron_grid((1.0, 1.0, 1.0), (2, 2, 2))
     >>> vertices.shape, tetrahedra.shape
     ((27, 3), (40, 4))
     """
-    lengths = [positive("block", "size", length, "m") for length in size]
+    lengths = [positive("tetrahedron_grid", "size", length, "m") for length in size]
     if len(lengths) != 3 or len(cells) != 3 or not all(isinstance(n, int) and n > 0 for n in cells):
         raise ValueError(
-            f"block: size {size!r} and cells {cells!r}; give three lengths and three whole numbers above zero"
+            f"tetrahedron_grid: size {size!r} and cells {cells!r}; give three lengths and three whole numbers above zero"
         )
     axes = [np.linspace(-0.5 * length, 0.5 * length, n + 1) for length, n in zip(lengths, cells, strict=True)]
     vertices = np.stack(np.meshgrid(*axes, indexing="ij"), axis=3).reshape(-1, 3)
@@ -150,3 +154,13 @@ def block(size: tuple[float, float, float], cells: tuple[int, int, int]) -> tupl
     inside_out = np.linalg.det(edges) < 0.0
     chosen[inside_out] = chosen[inside_out][:, [0, 1, 3, 2]]
     return vertices, chosen
+
+
+if not TYPE_CHECKING:
+    _RENAMED = {"sheet": "triangle_grid", "block": "tetrahedron_grid"}
+
+    def __getattr__(name: str) -> Any:
+        if name not in _RENAMED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        warn_renamed(name, _RENAMED[name])
+        return globals()[_RENAMED[name]]

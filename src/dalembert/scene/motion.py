@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import VectorLike
 from .checks import finite, real_array, unit_quaternion
 
 SET = "set"
@@ -341,8 +341,8 @@ def pose_of(owner: str, motion: Callable[[float], Any], t: float) -> tuple[np.nd
 
 
 def motion_of_body(
-    owner: str, motion: Any, position: ArrayLike | None, orientation: ArrayLike | None, velocity: ArrayLike | None,
-    angular_velocity: ArrayLike | None,
+    owner: str, motion: Any, position: VectorLike | None, orientation: VectorLike | None, velocity: VectorLike | None,
+    angular_velocity: VectorLike | None,
 ) -> Commanded:  # fmt: skip
     """The motion of a kinematic body. Raises ValueError and TypeError naming the body and the value."""
     given = {

@@ -2,7 +2,8 @@
 
 - `field`, `medium`, `wind`: on each particle, or each triangle of a surface.
 - `springs`, `angular_springs`, `bending`, `areas`, `volumes`: energies of a few particles each; see `dalembert.energies`.
-- `gravitation`, `coulomb`, `lennard_jones`, `repulsion`, `radial`: laws between all particles; see `dalembert.pairwise`.
+- `gravitation`, `electrostatics`, `lennard_jones`, `repulsion`, `radial`: laws between all particles;
+  see `dalembert.pairwise`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .checks import array_of, finite, positive, real_array
+from ..core.arrays import Array, NumbersLike, VectorLike
+from ..core.renamed import renamed_method
+from .checks import array_of, finite, positive, real_array, require_arguments
 from .particles import ParticleForce, Particles, elements_of
 from .resolve import Resolver
 
@@ -36,8 +38,8 @@ class ParticleForceMethods:
     # On each particle -------------------------------------------------------------------------------------------------
 
     def field(
-        self, name: str, particles: Groups | None = None, *, acceleration: ArrayLike = (0.0, 0.0, 0.0),
-        force: ArrayLike = (0.0, 0.0, 0.0), function: Callable[..., Any] | None = None,
+        self, name: str, particles: Groups | None = None, *, acceleration: VectorLike = (0.0, 0.0, 0.0),
+        force: VectorLike = (0.0, 0.0, 0.0), function: Callable[[float, Array, Array], VectorLike] | None = None,
     ) -> ParticleForce:  # fmt: skip
         """A field that acts on each particle of some groups (all): m · `acceleration` (m/s²) and `force` (N), both uniform
         and so of potential −(m a + f)·x.
@@ -45,6 +47,8 @@ class ParticleForceMethods:
         function : (t, x, v) → (3,) force in N, instead; compiled by Numba, or plain Python, which is slower.
         """
         owner = f"field {name!r}"
+        if function is not None:
+            require_arguments(owner, function, "t, x, v")
         values = {"acceleration": real_array(owner, "acceleration", acceleration, (3,)),
                   "force": real_array(owner, "force", force, (3,))}  # fmt: skip
         if function is not None and (values["acceleration"].any() or values["force"].any()):
@@ -53,7 +57,7 @@ class ParticleForceMethods:
 
     def medium(
         self, name: str, particles: Groups | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        velocity: VectorLike = (0.0, 0.0, 0.0),
     ) -> ParticleForce:  # fmt: skip
         """Drag on each particle of some groups (all) in a medium that moves: −(linear + quadratic |u|) u (N s/m, N s²/m²),
         u its velocity relative to that of the medium (m/s)."""
@@ -63,8 +67,9 @@ class ParticleForceMethods:
         return self._add_particle_force(ParticleForce(name, "medium", self._groups(owner, particles), values))
 
     def wind(
-        self, name: str, particles: str | Particles, faces: ArrayLike | None = None, *, velocity: ArrayLike = (0.0, 0.0, 0.0),
-        density: float = 1.2, coefficient: float = 1.0, function: Callable[..., Any] | None = None,
+        self, name: str, particles: str | Particles, faces: NumbersLike | None = None, *,
+        velocity: VectorLike = (0.0, 0.0, 0.0), density: float = 1.2, coefficient: float = 1.0,
+        function: Callable[[float, Array], VectorLike] | None = None,
     ) -> ParticleForce:  # fmt: skip
         """Wind on the triangles of a surface: ½ ρ c A |u_n| u_n along the normal, with u_n the normal component of the wind
         relative to the middle of the triangle; a third of it on each corner.
@@ -74,6 +79,8 @@ class ParticleForceMethods:
         Python, which is slower.
         """
         owner = f"wind {name!r}"
+        if function is not None:
+            require_arguments(owner, function, "t, x")
         group = self._group(owner, particles)
         if faces is None and not group.faces:
             raise ValueError(f"{owner}: particles {group.name!r} have no surface; give faces")
@@ -99,8 +106,8 @@ class ParticleForceMethods:
         return self._add_particle_force(ParticleForce(name, energy.kind, (group,), values))
 
     def springs(
-        self, name: str, particles: str | Particles, pairs: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
-        rest: ArrayLike | None = None, draw: bool = True,
+        self, name: str, particles: str | Particles, pairs: NumbersLike, *, stiffness: NumbersLike,
+        damping: NumbersLike = 0.0, rest: NumbersLike | None = None, draw: bool = True,
     ) -> ParticleForce:  # fmt: skip
         """Damped springs between pairs of particles of a group, energy ½ k (|d| − l)².
 
@@ -113,8 +120,8 @@ class ParticleForceMethods:
         return self.add_energy(name, springs)
 
     def angular_springs(
-        self, name: str, particles: str | Particles, triples: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0,
-        rest: ArrayLike | None = None,
+        self, name: str, particles: str | Particles, triples: NumbersLike, *, stiffness: NumbersLike,
+        damping: NumbersLike = 0.0, rest: NumbersLike | None = None,
     ) -> ParticleForce:  # fmt: skip
         """Springs on the angle θ at the middle one of three particles, energy ½ k (θ − θ₀)².
 
@@ -130,10 +137,10 @@ class ParticleForceMethods:
         self,
         name: str,
         particles: str | Particles,
-        triples: ArrayLike,
+        triples: NumbersLike,
         *,
-        stiffness: ArrayLike,
-        damping: ArrayLike = 0.0,
+        stiffness: NumbersLike,
+        damping: NumbersLike = 0.0,
     ) -> ParticleForce:
         """Bending of threads that are straight at rest, at the middle one of three particles: energy ½ (k/l) κ² with
         κ = 2 tan(φ/2) of the turning angle φ, and l the mean of the two lengths (Bergou et al. 2008).
@@ -145,7 +152,13 @@ class ParticleForceMethods:
         return self.add_energy(name, Bending(particles, triples, stiffness=stiffness, damping=damping))
 
     def areas(
-        self, name: str, particles: str | Particles, faces: ArrayLike, *, stiffness: ArrayLike, damping: ArrayLike = 0.0
+        self,
+        name: str,
+        particles: str | Particles,
+        faces: NumbersLike,
+        *,
+        stiffness: NumbersLike,
+        damping: NumbersLike = 0.0,
     ) -> ParticleForce:
         """Triangles that keep their area A: energy ½ k (A − A₀)²/A₀, stiffness k in N/m, damping in N s/m³."""
         from ..energies.area import Areas
@@ -156,10 +169,10 @@ class ParticleForceMethods:
         self,
         name: str,
         particles: str | Particles,
-        tetrahedra: ArrayLike,
+        tetrahedra: NumbersLike,
         *,
-        stiffness: ArrayLike,
-        damping: ArrayLike = 0.0,
+        stiffness: NumbersLike,
+        damping: NumbersLike = 0.0,
     ) -> ParticleForce:
         """Tetrahedra that keep their volume V: energy ½ k (V − V₀)²/V₀, stiffness k in Pa, damping in N s/m⁵."""
         from ..energies.volume import Volumes
@@ -180,18 +193,18 @@ class ParticleForceMethods:
         strength = positive(f"gravitation {name!r}", "constant", constant)
         return self._interaction("gravitation", name, particles, theta, strength=strength, softening=softening)
 
-    def coulomb(
-        self, name: str, particles: Groups | None = None, *, charge: ArrayLike, constant: float = 8.9875517923e9,
+    def electrostatics(
+        self, name: str, particles: Groups | None = None, *, charge: NumbersLike, constant: float = 8.9875517923e9,
         softening: float = 0.0, theta: float | None = None,
     ) -> ParticleForce:  # fmt: skip
         """Electrostatic forces between all particles of some groups (all): potential k q q′/√(r² + ε²).
 
         charge : C, one for all or one each, in the order of the groups. See `gravitation` for the rest.
         """
-        owner = f"coulomb {name!r}"
+        owner = f"electrostatics {name!r}"
         count = sum(len(group) for group in self._groups(owner, particles))
         q = real_array(owner, "charge", np.full(count, charge) if array_of(charge).ndim == 0 else charge, (count,))
-        return self._interaction("coulomb", name, particles, theta, strength=positive(owner, "constant", constant),
+        return self._interaction("electrostatics", name, particles, theta, strength=positive(owner, "constant", constant),
                                  softening=softening, weights=q)  # fmt: skip
 
     def lennard_jones(
@@ -225,15 +238,24 @@ class ParticleForceMethods:
         )  # fmt: skip
 
     def radial(
-        self, name: str, particles: Groups | None = None, *, function: Callable[..., Any], cutoff: float | None = None
+        self,
+        name: str,
+        particles: Groups | None = None,
+        *,
+        function: Callable[[float], VectorLike],
+        cutoff: float | None = None,
     ) -> ParticleForce:
         """A law of the user's between all particles of some groups (all).
 
         function : r (m) → (W, dW/dr) in J and N; compiled by Numba, or plain Python, which is slower. cutoff : m; particles
         further apart do nothing to each other.
         """
+        require_arguments(f"radial {name!r}", function, "r")
         reach = np.inf if cutoff is None else positive(f"radial {name!r}", "cutoff", cutoff, "m")
         return self._interaction("radial", name, particles, None, cutoff=reach, function=function)
+
+    if not TYPE_CHECKING:
+        coulomb = renamed_method("coulomb", "electrostatics")
 
     def _interaction(
         self, kind: str, name: str, particles: Groups | None, theta: float | None, function: Any = None, **values: Any

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .checks import array_of, color_text, finite, real_array
+from ..core.arrays import NumbersLike
+from .checks import array_of, finite, real_array
+from .colors import color_text
 from .contact import OF_SCENE, Material, OfScene, surface
 
 MOST_PARTICLES = 10_000_000
@@ -83,11 +85,11 @@ class ParticleMethods:
     def add_particles(
         self,
         name: str,
-        position: ArrayLike,
+        position: NumbersLike,
         *,
-        mass: ArrayLike,
-        velocity: ArrayLike = (0.0, 0.0, 0.0),
-        pinned: ArrayLike = False,
+        mass: NumbersLike,
+        velocity: NumbersLike = (0.0, 0.0, 0.0),
+        pinned: NumbersLike = False,
         radius: float = 0.0,
         color: str = COLOR,
         material: Material | OfScene | None = OF_SCENE,
@@ -106,7 +108,7 @@ class ParticleMethods:
         self._new_name(name, self.particles, "particles")
         owner = f"particles {name!r}"
         single = array_of(position).shape == (3,)
-        x = real_array(owner, "position", np.reshape(position, (1, 3)) if single else position, (-1, 3))
+        x = real_array(owner, "position", array_of(position).reshape(1, 3) if single else position, (-1, 3))
         first = sum(len(group) for group in self.particles.values())
         if not 0 < len(x) <= MOST_PARTICLES - first:
             raise ValueError(f"{owner}: {len(x)} particles; give 1 to {MOST_PARTICLES - first}")
@@ -126,7 +128,7 @@ class ParticleMethods:
         return group
 
 
-def _masses(owner: str, mass: ArrayLike, count: int) -> np.ndarray:
+def _masses(owner: str, mass: NumbersLike, count: int) -> np.ndarray:
     m = real_array(owner, "mass", mass, (count,))
     if not (m > 0.0).all():
         i = int(np.argmin(m))
@@ -134,7 +136,7 @@ def _masses(owner: str, mass: ArrayLike, count: int) -> np.ndarray:
     return m
 
 
-def _pinned(owner: str, pinned: ArrayLike, count: int) -> np.ndarray:
+def _pinned(owner: str, pinned: NumbersLike, count: int) -> np.ndarray:
     given = array_of(pinned)
     if given.dtype.kind == "b" and given.shape in ((), (count,)):
         return np.array(np.broadcast_to(given, count))
@@ -167,7 +169,7 @@ class ParticleForce:
     function: Callable[..., Any] | None = None
 
 
-def elements_of(owner: str, group: Particles, elements: ArrayLike, nodes: int) -> np.ndarray:
+def elements_of(owner: str, group: Particles, elements: NumbersLike, nodes: int) -> np.ndarray:
     """(m, nodes) indices within a group, checked: in range, and each particle once in an element. Raises ValueError."""
     given = array_of(elements)
     if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != nodes or not len(given):
@@ -190,7 +192,7 @@ def elements_of(owner: str, group: Particles, elements: ArrayLike, nodes: int) -
     return rows
 
 
-def per_element(owner: str, name: str, value: ArrayLike, count: int, *, above_zero: bool = False) -> np.ndarray:
+def per_element(owner: str, name: str, value: NumbersLike, count: int, *, above_zero: bool = False) -> np.ndarray:
     """(m,) numbers not below zero (or above it), from one for all or one an element. Raises ValueError."""
     given = np.full(count, value) if array_of(value).ndim == 0 else value
     array = real_array(owner, name, given, (count,))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import NumbersLike
 from .checks import real_array
 
 
@@ -54,7 +54,7 @@ def polyhedron_moments(vertices: np.ndarray, faces: np.ndarray) -> Moments:
     return Moments(volume, origin + offset, inertia_from_second_moment(second - np.outer(offset, offset)))
 
 
-def require_indices(owner: str, count: int, faces: ArrayLike) -> np.ndarray:
+def require_indices(owner: str, count: int, faces: NumbersLike) -> np.ndarray:
     """Faces as (m, 3) int64 indices of so many vertices. Raises ValueError for other numbers, and those out of range."""
     numbers = real_array(owner, "faces", faces, (-1, 3))
     indices = np.asarray(faces)

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import NumbersLike, VectorLike
 from .body import Body
 from .checks import finite, positive, real_array
-from .joint import Frame, Joint
+from .joint import End, Frame, Joint
 from .particles import Particle, Particles, elements_of, per_element, require_apart
 
 SAME_PLACE = 1e-9  # m: points that differ by less are one, by as much again for each metre from the origin
 
 
-def point_of(owner: str, name: str, frame: Frame, point: ArrayLike | None) -> np.ndarray:
+def point_of(owner: str, name: str, frame: Frame, point: VectorLike | None) -> np.ndarray:
     """A point of a body or the world, from the argument `name`; a particle is its own only point. Raises ValueError."""
     if isinstance(frame, Particle):
         given = frame.position if point is None else real_array(owner, name, point, (3,))
@@ -39,11 +39,11 @@ class Resolver:
         self._scene = scene
         self.owner: str = owner
 
-    def frame(self, item: str | Frame) -> Frame:
+    def frame(self, item: End) -> Frame:
         """A body, link or particle of the scene, or the world."""
         return self._scene._frame(self.owner, item)  # type: ignore[no-any-return]
 
-    def frames(self, a: str | Frame, b: str | Frame) -> tuple[Frame, Frame]:
+    def frames(self, a: End, b: End) -> tuple[Frame, Frame]:
         """Two different ones."""
         return self._scene._frames(self.owner, a, b)  # type: ignore[no-any-return]
 
@@ -63,7 +63,7 @@ class Resolver:
         return list(self._scene.joints.values())
 
     def ends(
-        self, a: str | Frame, b: str | Frame, at: ArrayLike | None, at_b: ArrayLike | None, particles: str
+        self, a: End, b: End, at: VectorLike | None, at_b: VectorLike | None, particles: str
     ) -> tuple[Frame, Frame, np.ndarray, np.ndarray]:
         """Two different frames, and the same point of each: `at`, or `at_b` for b. particles : which ends may be particles,
         "", "b" or "ab"."""
@@ -74,7 +74,7 @@ class Resolver:
         return first, second, point_of(self.owner, "at", first, pa), point_of(self.owner, "at", second, pb)
 
     def two_points(
-        self, a: str | Frame, b: str | Frame, at_a: ArrayLike | None, at_b: ArrayLike | None
+        self, a: End, b: End, at_a: VectorLike | None, at_b: VectorLike | None
     ) -> tuple[Frame, Frame, np.ndarray, np.ndarray]:
         """Two different frames, and a point of each; a particle is its own."""
         first, second = self.frames(a, b)
@@ -92,7 +92,7 @@ class Resolver:
                 f"{self.owner}: {first.name} is a particle; let it be b, the one that keeps to what a carries"
             )
 
-    def unit(self, name: str, value: ArrayLike) -> np.ndarray:
+    def unit(self, name: str, value: NumbersLike) -> np.ndarray:
         """(3,) of length 1, along a vector that has some length."""
         v = self.vector(name, value)
         size = float(np.linalg.norm(v))
@@ -104,7 +104,7 @@ class Resolver:
         """A joint, and the name of its coordinate: "angle" or "displacement", the one it has if none is given."""
         return self._scene._coordinate(self.owner, joint, which)  # type: ignore[no-any-return]
 
-    def point(self, name: str, frame: Frame, point: ArrayLike | None) -> np.ndarray:
+    def point(self, name: str, frame: Frame, point: VectorLike | None) -> np.ndarray:
         """A point (m, world coordinates) that moves with a frame; a particle is its own point."""
         return point_of(self.owner, name, frame, point)
 
@@ -116,11 +116,11 @@ class Resolver:
         """A finite number above zero."""
         return positive(self.owner, name, value, unit)
 
-    def array(self, name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    def array(self, name: str, value: NumbersLike, shape: tuple[int, ...]) -> np.ndarray:
         """Finite numbers of this shape."""
         return real_array(self.owner, name, value, shape)
 
-    def vector(self, name: str, value: ArrayLike) -> np.ndarray:
+    def vector(self, name: str, value: NumbersLike) -> np.ndarray:
         """(3,) finite numbers."""
         return real_array(self.owner, name, value, (3,))
 
@@ -132,7 +132,7 @@ class Resolver:
         """A group of particles of the scene."""
         return self._scene._group(self.owner, item)  # type: ignore[no-any-return]
 
-    def elements(self, group: Particles, rows: ArrayLike, nodes: int, *, apart: str = "") -> np.ndarray:
+    def elements(self, group: Particles, rows: NumbersLike, nodes: int, *, apart: str = "") -> np.ndarray:
         """(m, nodes) indices within a group, each particle once in an element. apart : why neighbours must not be at the same
         place, where they must not."""
         found = elements_of(self.owner, group, rows, nodes)
@@ -140,7 +140,7 @@ class Resolver:
             require_apart(self.owner, group.position, found, apart)
         return found
 
-    def per_element(self, count: int, *, above_zero: bool = False, **numbers: ArrayLike) -> dict[str, np.ndarray]:
+    def per_element(self, count: int, *, above_zero: bool = False, **numbers: NumbersLike) -> dict[str, np.ndarray]:
         """(count,) numbers each, not below zero (or above it), from one for all or one an element."""
         return {
             name: per_element(self.owner, name, value, count, above_zero=above_zero) for name, value in numbers.items()

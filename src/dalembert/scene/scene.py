@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from .body import WORLD, Body, World, mass_of_body
-from .checks import color_text, real_array, rotation_matrix, unit_quaternion
+from ..core.arrays import NumbersLike, VectorLike
+from ..core.calls import explain_calls
+from .body import WORLD, Body, World, mass_of_body, require_not_exchanged, require_shape
+from .checks import meant, real_array, require_arguments, rotation_matrix, unit_quaternion
+from .colors import color_text
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
 from .force import Force, ForceMethods
-from .joint import Frame, Joint, JointMethods, Link
+from .joint import End, Frame, Joint, JointMethods, Link
 from .mass import volume_of
 from .motion import SET, Keyframes, Motion, motion_of_body
 from .particle_forces import ParticleForceMethods
@@ -39,6 +43,27 @@ class Event:
     once: bool
 
 
+HINTS = {
+    ("add_obstacle", "mass"): "an obstacle does not move; a body that moves is added by add_body",
+    ("add_obstacle", "velocity"): "an obstacle does not move; give motion=, or add a body with add_body",
+    ("add_body", "friction"): "friction belongs to a surface: material=Material(friction=...)",
+    ("add_body", "restitution"): "restitution belongs to a surface: material=Material(restitution=...)",
+    ("add_body", "fixed"): "what does not move is added by add_obstacle",
+    ("add_body", "rotation"): "give orientation=(w, x, y, z), a quaternion",
+    ("motor", "torque"): "give effort=, in N m on a hinge and N on a slider",
+    ("motor", "velocity"): "give speed=",
+    ("motor", "target"): "give position= with a stiffness, or speed=",
+    ("motor", "kp"): "give stiffness=",
+    ("motor", "kd"): "give damping=",
+    ("spring", "k"): "give stiffness=, in N/m",
+    ("spring", "length"): "give rest=, in m",
+    ("limit", "min"): "give lower=",
+    ("limit", "max"): "give upper=",
+}
+"""(method, keyword that people expect there) → what to write instead."""
+
+
+@explain_calls(HINTS)
 class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods):
     """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
 
@@ -60,7 +85,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
     """
 
     def __init__(
-        self, name: str = "scene", *, gravity: ArrayLike = (0.0, 0.0, -9.81), material: Material | None = None
+        self, name: str = "scene", *, gravity: VectorLike = (0.0, 0.0, -9.81), material: Material | None = None
     ) -> None:
         self.name: str = str(name)
         self.gravity = gravity  # type: ignore[assignment]
@@ -85,8 +110,13 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         return self._gravity
 
     @gravity.setter
-    def gravity(self, value: ArrayLike) -> None:
-        self._gravity = real_array(f"scene {self.name!r}", "gravity", value, (3,))
+    def gravity(self, value: NumbersLike) -> None:
+        owner = f"scene {self.name!r}"
+        if isinstance(value, Real):
+            raise ValueError(
+                f"{owner}: gravity is {value!r}; give a vector, (0, 0, {-abs(float(value)):g}) in m/s² (z is up)"
+            )
+        self._gravity = real_array(owner, "gravity", value, (3,))
 
     @property
     def material(self) -> Material | None:
@@ -104,17 +134,17 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         *,
         mass: float | None = None,
         density: float | None = None,
-        inertia: ArrayLike | None = None,
-        position: ArrayLike = ORIGIN,
-        orientation: ArrayLike = UPRIGHT,
-        velocity: ArrayLike = STILL,
-        angular_velocity: ArrayLike = STILL,
+        inertia: NumbersLike | None = None,
+        position: VectorLike = ORIGIN,
+        orientation: VectorLike = UPRIGHT,
+        velocity: VectorLike = STILL,
+        angular_velocity: VectorLike = STILL,
         color: str | None = None,
         material: Material | OfScene | None = OF_SCENE,
         group: str = "",
         motion: Motion | None = None,
-        surface_velocity: ArrayLike | None = None,
-        surface_spin: ArrayLike | None = None,
+        surface_velocity: VectorLike | None = None,
+        surface_spin: VectorLike | None = None,
     ) -> Body:
         """Add a rigid body.
 
@@ -136,6 +166,8 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         Raises ValueError naming the body and the value.
         """
         owner = f"body {name!r}"
+        require_shape(owner, shape)
+        require_not_exchanged(owner, mass, position)
         if motion is not None or surface_velocity is not None or surface_spin is not None:
             self._without_mass(owner, mass=mass, density=density, inertia=inertia)
             pose = {
@@ -187,7 +219,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
 
     def _add_kinematic(
         self, owner: str, name: str, shape: Any, motion: Any, pose: dict[str, Any], material: Material | None,
-        color: str | None, group: str, surface_velocity: ArrayLike | None, surface_spin: ArrayLike | None,
+        color: str | None, group: str, surface_velocity: VectorLike | None, surface_spin: VectorLike | None,
     ) -> Body:  # fmt: skip
         """A body that moves by command; see `add_body`."""
         self._new_name(name, self.bodies, "body")
@@ -234,13 +266,18 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         may change (an impulse). once : whether the event is spent afterwards.
         """
         self._new_name(name, self.events, "event")
+        require_arguments(f"event {name!r}", function, "t, y")
         if direction not in (-1, 0, 1):
             raise ValueError(f"event {name!r}: direction is {direction!r}; give -1, 0 or 1")
         items = [release] if isinstance(release, str | Joint | Force | ParticleForce) else list(release)
         names = [item if isinstance(item, str) else item.name for item in items]
         for item in names:
             if item not in self.joints and item not in self.forces:
-                raise ValueError(f"event {name!r}: it releases {item!r}, which is no joint or force of the scene")
+                known = [*self.joints, *self.forces]
+                raise ValueError(
+                    f"event {name!r}: it releases {item!r}, which is no joint or force of the scene"
+                    f"{meant(item, known, 'joints and forces')}"
+                )
         self.events[name] = Event(name, function, direction, names, stop, action, once)
         return self.events[name]
 
@@ -248,13 +285,14 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
 
     def _new_name(self, name: str, table: dict[str, Any], kind: str) -> None:
         if not isinstance(name, str) or not name or len(name) > 200:
-            raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}")
+            first = "" if isinstance(name, str) else f"; the name comes first, such as {kind.split()[0]!r}"
+            raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}{first}")
         if name in table:
             raise ValueError(f"{kind} {name!r}: the scene has one of that name already; choose another")
         if name == WORLD.name and kind == "body":
             raise ValueError("body 'world': that name means what does not move; choose another")
 
-    def _frame(self, owner: str, item: str | Frame) -> Frame:
+    def _frame(self, owner: str, item: End) -> Frame:
         if isinstance(item, World):
             return item
         if isinstance(item, Particle):
@@ -267,23 +305,35 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
             if self.bodies.get(item.name) is not item and self.links.get(item.name) is not item:
                 raise ValueError(f"{owner}: body {item.name!r} belongs to another scene; add it to this one first")
             return item
-        if item == WORLD.name:
+        if isinstance(item, Obstacle) or (isinstance(item, str) and item in self.obstacles):
+            return self._obstacle_as_world(owner, item)
+        if isinstance(item, str) and item == WORLD.name:
             return WORLD
         if item in self.bodies or item in self.links:
             return self.bodies.get(item) or self.links[item]
-        known = ", ".join(list(self.bodies)[:8]) or "none yet"
-        raise ValueError(f"{owner}: there is no body {item!r}; bodies: {known}")
+        known = [*self.bodies, *self.links, *self.obstacles]
+        raise ValueError(f"{owner}: there is no body {item!r:.80}{meant(item, known, 'bodies')}")
 
-    def _frames(self, owner: str, a: str | Frame, b: str | Frame) -> tuple[Frame, Frame]:
+    def _obstacle_as_world(self, owner: str, item: str | Obstacle) -> Frame:
+        """An obstacle does not move: what is fixed to it is fixed to the world."""
+        name = item if isinstance(item, str) else item.name
+        if isinstance(item, Obstacle) and self.obstacles.get(name) is not item:
+            raise ValueError(f"{owner}: obstacle {name!r} belongs to another scene; add it to this one first")
+        return WORLD
+
+    def _frames(self, owner: str, a: End, b: End) -> tuple[Frame, Frame]:
         first, second = self._frame(owner, a), self._frame(owner, b)
         if first == second:
             raise ValueError(f"{owner}: both ends are {first.name!r}; connect two different bodies")
         return first, second
 
     def _joint(self, owner: str, item: str | Joint) -> Joint:
-        found = self.joints.get(item if isinstance(item, str) else item.name)
+        found = self.joints.get(item if isinstance(item, str) else getattr(item, "name", None))  # type: ignore[arg-type]
         if found is None or (isinstance(item, Joint) and found is not item):
-            raise ValueError(f"{owner}: there is no joint {item!r} in this scene; joints: {', '.join(self.joints)}")
+            name = item if isinstance(item, str) else getattr(item, "name", item)
+            raise ValueError(
+                f"{owner}: there is no joint {name!r:.80} in this scene{meant(name, self.joints, 'joints')}"
+            )
         return found
 
     def _bodies(self, owner: str, items: Sequence[str | Frame] | None) -> list[Frame]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import NumbersLike
+from .body import Body
 from .checks import array_of
 from .force import Force
 from .joint import Joint
@@ -25,12 +26,24 @@ HALF_TURNS = 1e-3  # of π: what is so near to a multiple of π was written in r
 AXIS, NORM = 1e-6, 0.02  # how near to 1 an axis is; what is not the rounding of a quaternion
 DENSITIES = (1e-3, 1e6)  # kg/m³: a thousandth of air's, and 44 times that of osmium
 STRONG = 1e3  # m/s²
+FAR = 100.0  # radii of a body: joints further away are probably given in other units
+WEAK = 10.0  # lengths of a spring, by which a weight stretches it
 
 
 def warnings_of(scene: Scene) -> list[str]:
     """A message for each thing in the scene that is probably a mistake, with the way out."""
     found = [*scene.warnings]
-    for check in (_untouched, _idle_rules, _angles, _starts_beyond_stops, _gravity, _surfaces):
+    for check in (
+        _untouched,
+        _idle_rules,
+        _angles,
+        _starts_beyond_stops,
+        _gravity,
+        _surfaces,
+        _no_ground,
+        _far_joints,
+        _weak_springs,
+    ):
         found += check(scene)
     return found
 
@@ -48,7 +61,7 @@ def names(items: Sequence[str]) -> str:
 # When something is added to a scene -----------------------------------------------------------------------------------
 
 
-def orientation_warnings(owner: str, value: ArrayLike) -> Iterator[str]:
+def orientation_warnings(owner: str, value: NumbersLike) -> Iterator[str]:
     """What a quaternion in another order, or an axis with an angle, looks like."""
     q = array_of(value).astype(float)
     order = "a quaternion is (w, x, y, z)"
@@ -57,12 +70,25 @@ def orientation_warnings(owner: str, value: ArrayLike) -> Iterator[str]:
             f"{owner}: orientation (0, 0, 0, 1) is half a turn about z, as {order}; for no rotation give (1, 0, 0, 0), and "
             "for half a turn (0, 0, 0, -1)"
         )
+    found = False
     for angle, axis in ((q[0], q[1:]), (q[3], q[:3])):
         if abs(float(np.linalg.norm(axis)) - 1.0) < AXIS and abs(angle) > NORM and abs(angle) != 1.0:
+            found = True
             yield (
                 f"{owner}: orientation {tuple(q.tolist())} looks like an axis and an angle, and was divided by its norm: "
                 f"{order}; give (cos(angle/2), *(sin(angle/2) * axis))"
             )
+
+    w, x, y, z = q.tolist()
+    norm = float(np.linalg.norm(q))
+    if w == 0.0 and z != 0.0 and (x == 0.0) != (y == 0.0) and abs(abs(x + y) - abs(z)) > AXIS:
+        yield (
+            f"{owner}: orientation {(w, x, y, z)} is half a turn, as {order}; if it was (x, y, z, w), give "
+            f"{(z, w, x, y)}"
+        )
+    elif not found and abs(norm - 1.0) > NORM and 0.0 in (w, x, y, z):  # without zeros it was drawn at random
+        unit = tuple(round(value, 6) for value in (q / norm).tolist())
+        yield f"{owner}: orientation {(w, x, y, z)} has the norm {norm:.4g} and was divided by it; {order}, give {unit}"
 
 
 def density_warnings(owner: str, mass: float, volume: float) -> Iterator[str]:
@@ -213,6 +239,8 @@ def _gravity(scene: Scene) -> Iterator[str]:
     size = float(np.linalg.norm(scene.gravity))
     if size > STRONG:
         yield f"gravity is {size:g} m/s², {size / 9.81:.3g} times the earth's; lengths are in m"
+    if not scene.obstacles and scene.gravity[2] > 0.0 and not scene.gravity[:2].any():
+        yield f"gravity {scene.gravity.tolist()} points up, as z is up; give (0, 0, {-size:g})"
     for obstacle in scene.obstacles.values():
         up = obstacle.rotation[:, 2]
         if isinstance(obstacle.shape, HalfSpace) and float(up @ scene.gravity) > 0.5 * size > 0.0:
@@ -220,3 +248,79 @@ def _gravity(scene: Scene) -> Iterator[str]:
                 f"gravity {scene.gravity.tolist()} points away from the ground {obstacle.name!r}; z is up, and gravity is "
                 "(0, 0, -9.81)"
             )
+        elif (
+            isinstance(obstacle.shape, HalfSpace)
+            and len(scene.obstacles) == 1
+            and size > 0.0
+            and abs(up @ scene.gravity) < 1e-9 * size
+        ):
+            yield (
+                f"gravity {scene.gravity.tolist()} points along the ground {obstacle.name!r}; z is up, give "
+                f"(0, 0, {-size:g}), or turn the ground by its orientation"
+            )
+
+
+def _held(scene: Scene) -> set[str]:
+    """Names of the bodies that a joint or a force may hold up."""
+    found = {end.name for joint in scene.joints.values() for end in joint.bodies}
+    for force in scene.forces.values():
+        if isinstance(force, Force):
+            found |= {end.name for end in force.acts_on(scene)}
+    return found
+
+
+def _no_ground(scene: Scene) -> Iterator[str]:
+    """Bodies that can touch and fall, and nothing below them."""
+    moving = [body for body in scene.bodies.values() if body.motion is None and body.material is not None]
+    if (
+        not moving
+        or scene.obstacles
+        or scene.particles
+        or len(moving) < len(scene.bodies)
+        or not scene.gravity.any()
+        or _held(scene)
+    ):
+        return
+    if any(body.velocity.any() for body in moving):
+        return  # thrown
+    yield (
+        f"nothing holds {names([body.name for body in moving])}: the scene has a material and no ground, and they fall "
+        'without end; add add_obstacle("ground", HalfSpace()), or set gravity=(0, 0, 0)'
+    )
+
+
+def _far_joints(scene: Scene) -> Iterator[str]:
+    """Joints far away from both of their bodies: points in millimetres, or in other axes."""
+    if scene.imported:
+        return
+    for joint in scene.joints.values():
+        bodies = [end for end in (joint.a, joint.b) if isinstance(end, Body) and end.shape is not None]
+        if joint.kind not in ("hinge", "ball", "universal", "weld") or not bodies:
+            continue
+        reach = [float(np.linalg.norm(joint.at - body.position)) for body in bodies]
+        sizes = [body.shape.bounding_radius() for body in bodies]
+        apart = float(np.linalg.norm(bodies[0].position - bodies[-1].position))
+        if min(r - FAR * s for r, s in zip(reach, sizes, strict=True)) > apart:
+            yield (
+                f"{joint.kind} {joint.name!r} is at {joint.at.tolist()}, {min(reach):.3g} m from {bodies[0].name!r}, whose "
+                f"radius is {sizes[0]:.3g} m; points are in world coordinates, in m"
+            )
+
+
+def _weak_springs(scene: Scene) -> Iterator[str]:
+    """Springs that alone hold up a body, and give way by many times their length: stiffness in N/mm."""
+    size = float(np.linalg.norm(scene.gravity))
+    springs = [force for force in scene.forces.values() if isinstance(force, Force) and force.kind == "spring"]
+    held = {end.name for joint in scene.joints.values() for end in joint.bodies}
+    for spring in springs:
+        for end in (spring.a, spring.b):
+            if not isinstance(end, Body) or end.name in held or end.mass <= 0.0 or end.material is not None:
+                continue
+            stiffness = sum(other.stiffness for other in springs if end in (other.a, other.b))
+            length = max(spring.rest, float(np.linalg.norm(spring.at_b - spring.at_a)))
+            stretch = end.mass * size / stiffness if stiffness > 0.0 else 0.0
+            if stretch > WEAK * length > 0.0:
+                yield (
+                    f"spring {spring.name!r}: the weight of {end.name!r} stretches it by {stretch:.3g} m, "
+                    f"{stretch / length:.3g} times its length; its stiffness is {spring.stiffness:g} N/m (1 N/mm is 1000 N/m)"
+                )

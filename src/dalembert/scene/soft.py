@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import NumbersLike
 from ..core.keywords import with_keywords
 from .checks import array_of, finite, positive, real_array
 from .contact import Material, OfScene
@@ -19,7 +19,7 @@ from .particles import ParticleForce, ParticleMethods, Particles, elements_of
 class ParticleFields(TypedDict, total=False):
     """Keywords of `Scene.add_particles` that threads, cloth and soft bodies have too."""
 
-    velocity: ArrayLike
+    velocity: NumbersLike
     radius: float
     color: str
     material: Material | OfScene | None
@@ -39,8 +39,8 @@ class SoftBodyMethods:
 
     @with_keywords(ParticleFields, ParticleMethods.add_particles)
     def thread(
-        self, name: str, points: ArrayLike, *, density: float, stretch: float | None = None, bend: float = 0.0,
-        damping: float = 0.0, pinned: ArrayLike = False, **fields: Unpack[ParticleFields],
+        self, name: str, points: NumbersLike, *, density: float, stretch: float | None = None, bend: float = 0.0,
+        damping: float = 0.0, pinned: NumbersLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
         """Threads: chains of particles that resist stretching and bending; straight at rest, of the length they have now.
 
@@ -81,7 +81,7 @@ class SoftBodyMethods:
             self.bending(f"{name} bend", group, triples, stiffness=stiffness, damping=tau * stiffness)
         return group
 
-    def rods(self, name: str, particles: str | Particles, pairs: ArrayLike) -> list[Joint]:
+    def rods(self, name: str, particles: str | Particles, pairs: NumbersLike) -> list[Joint]:
         """Rods between pairs (m, 2) of particles of a group, joints called "`name`[i]": they keep their distance."""
         owner = f"rods {name!r}"
         group = self._group(owner, particles)
@@ -97,9 +97,9 @@ class SoftBodyMethods:
 
     @with_keywords(ParticleFields, ParticleMethods.add_particles)
     def cloth(
-        self, name: str, vertices: ArrayLike, faces: ArrayLike, *, density: float, stretch: float | tuple[float, float],
-        shear: float, bend: float = 0.0, damping: float = 0.0, coordinates: ArrayLike | None = None,
-        pinned: ArrayLike = False, **fields: Unpack[ParticleFields],
+        self, name: str, vertices: NumbersLike, faces: NumbersLike, *, density: float, stretch: float | tuple[float, float],
+        shear: float, bend: float = 0.0, damping: float = 0.0, coordinates: NumbersLike | None = None,
+        pinned: NumbersLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
         """A cloth on a mesh of triangles (D. Baraff, A. Witkin, "Large steps in cloth simulation", 1998), at rest as it is.
 
@@ -141,8 +141,8 @@ class SoftBodyMethods:
 
     @with_keywords(ParticleFields, ParticleMethods.add_particles)
     def soft_body(
-        self, name: str, vertices: ArrayLike, tetrahedra: ArrayLike, *, density: float, young: float, poisson: float = 0.45,
-        viscosity: float = 0.0, pinned: ArrayLike = False, **fields: Unpack[ParticleFields],
+        self, name: str, vertices: NumbersLike, tetrahedra: NumbersLike, *, density: float, young: float,
+        poisson: float = 0.45, viscosity: float = 0.0, pinned: NumbersLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
         """An elastic solid of tetrahedra, at rest as it is: stable neo-Hookean (B. Smith, F. de Goes, T. Kim, 2018).
 

@@ -240,7 +240,7 @@ def _calls(model: Model, state: State, joints: Mapping[str, tuple[float, float]]
         function = force.function
         if function is None:
             continue
-        owner = f"{force.kind} {force.name!r}"
+        owner = f"{force.kind.replace('_', ' ')} {force.name!r}"
         if isinstance(force, Force) and force.joint is None:
             i = state.index(force.a.name)  # type: ignore[union-attr]
             parts = (state.position, state.orientation, np.asarray(state.velocity), np.asarray(state.angular_velocity))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import NumbersLike, VectorLike
 from ..core.tables import handed
 from ..dynamics.joint_space import queries as tasks
 from ..dynamics.joint_space.queries import InverseKinematics, SmallMotions, query
@@ -65,7 +66,7 @@ class Articulation(SmallMotions, InverseKinematics):
         self.speeds = tuple(self._layout.freedom_names)
         self.start = np.array(self._layout.start)
 
-    def _ask(self, task: int, u: ArrayLike, w: ArrayLike | None, given: ArrayLike, size: int) -> Vector:
+    def _ask(self, task: int, u: NumbersLike, w: NumbersLike | None, given: NumbersLike, size: int) -> Vector:
         m = len(self.speeds)
         place = real_array("coordinates", "u", u, (len(self.coordinates),))
         speed = np.zeros(m) if w is None else real_array("speeds", "w", w, (m,))
@@ -83,54 +84,54 @@ class Articulation(SmallMotions, InverseKinematics):
 
     # Kinematics -------------------------------------------------------------------------------------------------------
 
-    def pose(self, u: ArrayLike, name: str) -> tuple[Vector, Vector]:
+    def pose(self, u: NumbersLike, name: str) -> tuple[Vector, Vector]:
         """Position (3,) m of a body's centre of mass (a link's origin) and its rotation matrix (3, 3), body → world."""
         row = self._ask(tasks.POSES, u, None, (), 18 * len(self._layout.places)).reshape(-1, 18)[self._node(name)]
         return row[:3], row[3:12].reshape(3, 3)
 
-    def velocity(self, u: ArrayLike, w: ArrayLike, name: str) -> tuple[Vector, Vector]:
+    def velocity(self, u: NumbersLike, w: NumbersLike, name: str) -> tuple[Vector, Vector]:
         """Velocity (3,) m/s of a body's centre of mass and its angular velocity (3,) rad/s, world axes."""
         row = self._ask(tasks.POSES, u, w, (), 18 * len(self._layout.places)).reshape(-1, 18)[self._node(name)]
         return row[12:15], row[15:18]
 
-    def jacobian(self, u: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Vector:
+    def jacobian(self, u: NumbersLike, name: str, point: VectorLike = (0.0, 0.0, 0.0)) -> Vector:
         """(6, m): velocity of a point, given in the frame of the body (m), and angular velocity, of a unit of each speed."""
         at = real_array(name, "point", point, (3,))
         m = len(self.speeds)
         return self._ask(tasks.JACOBIAN, u, None, [self._node(name), *at], 6 * m).reshape(6, m)
 
-    def coordinate_rates(self, u: ArrayLike, w: ArrayLike) -> Vector:
+    def coordinate_rates(self, u: NumbersLike, w: NumbersLike) -> Vector:
         """u̇ of the speeds w."""
         return self._ask(tasks.RATES, u, w, (), len(self.coordinates))
 
-    def displaced(self, u: ArrayLike, displacement: ArrayLike) -> Vector:
+    def displaced(self, u: NumbersLike, displacement: NumbersLike) -> Vector:
         """u after a displacement along the speeds (m,): quaternions turn by it."""
         d = real_array("displacement", "d", displacement, (len(self.speeds),))
         return self._ask(tasks.DISPLACED, u, None, d, len(self.coordinates))
 
     # Dynamics ---------------------------------------------------------------------------------------------------------
 
-    def mass_matrix(self, u: ArrayLike) -> Vector:
+    def mass_matrix(self, u: NumbersLike) -> Vector:
         """(m, m) kg, kg m, kg m²: ½ wᵀ M w is the kinetic energy, armatures included."""
         m = len(self.speeds)
         return self._ask(tasks.MATRIX, u, None, (), m * m).reshape(m, m)
 
-    def bias_force(self, u: ArrayLike, w: ArrayLike) -> Vector:
+    def bias_force(self, u: NumbersLike, w: NumbersLike) -> Vector:
         """(m,) the bias in M ẇ + bias = τ: centrifugal and Coriolis forces, and weight."""
         return self.inverse_dynamics(u, w, np.zeros(len(self.speeds)))
 
-    def inverse_dynamics(self, u: ArrayLike, w: ArrayLike, rates: ArrayLike) -> Vector:
+    def inverse_dynamics(self, u: NumbersLike, w: NumbersLike, rates: NumbersLike) -> Vector:
         """(m,) efforts (N, N m) along the speeds that make ẇ = rates, against gravity; by Newton–Euler recursion."""
         m = len(self.speeds)
         return self._ask(tasks.INVERSE, u, w, [*self._gravity, *real_array("rates", "ẇ", rates, (m,))], m)
 
-    def forward_dynamics(self, u: ArrayLike, w: ArrayLike, efforts: ArrayLike | None = None) -> Vector:
+    def forward_dynamics(self, u: NumbersLike, w: NumbersLike, efforts: NumbersLike | None = None) -> Vector:
         """(m,) ẇ under gravity and efforts (N, N m) along the speeds; by the articulated-body algorithm."""
         m = len(self.speeds)
         tau = np.zeros(m) if efforts is None else real_array("efforts", "τ", efforts, (m,))
         return self._ask(tasks.FORWARD, u, w, [*self._gravity, *tau], m)
 
-    def centroidal_momentum(self, u: ArrayLike, w: ArrayLike) -> tuple[Vector, Vector, Vector]:
+    def centroidal_momentum(self, u: NumbersLike, w: NumbersLike) -> tuple[Vector, Vector, Vector]:
         """Centre of mass (3,) m of everything, momentum (3,) kg m/s, and angular momentum (3,) kg m²/s about that point."""
         found = self._ask(tasks.MOMENTUM, u, w, np.zeros(3), 10)
         center = found[1:4] / found[0]

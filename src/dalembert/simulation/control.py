@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..core import interrupt
+from ..core.arrays import NumbersLike
 from ..core.c_function import MEASURE
 from ..dynamics.forces import read_coordinates, read_efforts
 from ..dynamics.joint_space.mechanism import JointMechanism
@@ -235,8 +236,8 @@ def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
     if row.kind == CUSTOM_MOTOR:
         return "nothing, as its effort is a function's"
     if row.kind == SERVO:
-        return "speed, as it has no gain"
-    missing = [f"{key} with a {what} above zero" for key, what in (("position", "stiffness"), ("speed", "gain"))
+        return "speed, as it has no damping"
+    missing = [f"{key} with a {what} above zero" for key, what in (("position", "stiffness"), ("speed", "damping"))
                if key not in taken]  # fmt: skip
     return f"{' or '.join(taken)}" + (f" (and {', '.join(missing)} in scene.motor)" if missing else "")
 
@@ -265,7 +266,7 @@ class TimeSeries:
     {'motor': 0.5}
     """
 
-    def __init__(self, samples: Mapping[str, tuple[ArrayLike, ArrayLike]], of: Input = "position") -> None:
+    def __init__(self, samples: Mapping[str, tuple[NumbersLike, NumbersLike]], of: Input = "position") -> None:
         if of not in OF:
             raise ValueError(f"time series: of is {of!r}; give one of {', '.join(OF)}")
         if not samples:
@@ -413,7 +414,7 @@ class Controls(JointStates):
         self, name: str, effort: float | None = None, position: float | None = None, speed: float | None = None
     ) -> None:
         """Change the inputs of a motor from now on, in this run: its effort (N m or N), the position that its stiffness draws
-        it to (rad or m), the speed that its gain does (rad/s or m/s). An ideal motor takes a speed.
+        it to (rad or m), the speed that its damping does (rad/s or m/s). An ideal motor takes a speed.
 
         Raises ValueError for an unknown motor, a value that is not finite, and an input that the motor does not have.
         """

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.keywords import with_keywords
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import renamed_keywords
 from ..scene.checks import finite, positive
 from ..scene.scene import Scene
 from .control import OF, Input
@@ -40,12 +42,13 @@ class Environment(gymnasium.Env[Vector, Vector]):
     randomize : (rng, run): changes the state that an episode starts from; rng is NumPy's generator, seeded by `reset`.
     bounds : motor → (least, most) action; else ± its limit, of efforts.
     render_mode : "rgb_array": `render` returns a picture (900, 1200, 3).
-    settings : those of `Simulation`. `frames` is the control rate if not given.
+    settings : those of `Simulation`. `frame_rate` is the control rate if not given.
 
     `run` is the Simulation of the episode. Actions beyond the bounds are brought to them. Raises ValueError for bad arguments
     and actions, SimulationError where a run fails.
     """
 
+    @renamed_keywords(**RENAMED)
     @with_keywords(EnvironmentSettings, Simulation)
     def __init__(
         self, scene: Scene | Callable[[], Scene], *, motors: Sequence[str],
@@ -71,7 +74,7 @@ class Environment(gymnasium.Env[Vector, Vector]):
         self._action = np.zeros(len(self.motors))
         built = scene if isinstance(scene, Scene) else scene()
         least, most = np.transpose([_bounds(built, name, of, bounds or {}) for name in self.motors])
-        given: EnvironmentSettings = {"frames": rate, **settings}
+        given: EnvironmentSettings = {"frame_rate": rate, **settings}
         self.run = Simulation(built, controller=self._act, control_rate=rate, **given)
         self._period = 1.0 / rate
         self.action_space = gymnasium.spaces.Box(least, most, dtype=np.float64)

@@ -46,6 +46,7 @@ def failure(simulation: Any, what: int | str) -> SimulationError:
         raise cause
     error = SimulationError(what if isinstance(what, str) else explain(simulation, what), simulation.time)
     error.simulation, error.__cause__ = simulation, cause
+    simulation._failure = (None if isinstance(what, str) else what, str(error))
     return error
 
 
@@ -63,7 +64,7 @@ def explain(simulation: Any, status: int) -> str:
         return f"{at} the event {_events_without_number(simulation)} returns NaN; let it return a number at every state"
     step = f"in a step of {simulation._driver.step:.3g} s"
     lost = _first_not_finite(simulation)
-    culprit = _culprit(simulation) if model.pointers else None
+    culprit = culprit_of(simulation) if model.pointers else None
     also = "" if culprit is None else f", and {culprit}"
     if status == NON_FINITE or lost is not None:
         return f"{at} {MESSAGES[NON_FINITE]} {step}; {lost or _fastest(simulation)}{also}"
@@ -126,7 +127,7 @@ def event_values(model: Any, t: float, y: np.ndarray) -> np.ndarray:
     return values
 
 
-def _culprit(simulation: Any) -> str | None:
+def culprit_of(simulation: Any) -> str | None:
     """A function of the user's that is not finite where the run ended, or at the step that was tried there."""
     model, joints = simulation.model, {}
     if any(force.kind == "motor" and force.function is not None for force in model.scene.forces.values()):

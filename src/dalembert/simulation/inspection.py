@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..collide import query
 from ..collide.detect import Detector, collision_of
 from ..collide.tables import CONTACTS
 from ..collide.tables import Collision as Tables
 from ..contact.contact_point import Contact
+from ..core.arrays import VectorLike
 from ..core.tables import Column, column_of, is_table
 from ..impact.impact import ContactEvent
 from ..integrate.stepper import Stepper
@@ -85,9 +85,9 @@ class Queries:
         tables = self._tables
         return float(tables.colliders.radius[tables.order].min(initial=1.0))
 
-    def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
+    def ray_cast(self, origin: VectorLike, direction: VectorLike, reach: float = math.inf) -> RayHit | None:
         """See `Simulation.ray_cast`."""
-        hit = query.ray_cast(self._tables, origin, direction, reach)
+        hit = query.ray_cast(self._tables, np.asarray(origin), np.asarray(direction), reach)
         if hit is None:
             return None
         return RayHit(self._name_of[hit.collider], hit.distance, hit.point, hit.normal)
@@ -266,7 +266,7 @@ class Inspection:
         found = find_tables(self._mechanism, self._driver)
         return show_table(found, table, rows) if table else list_tables(found)
 
-    def ray_cast(self, origin: ArrayLike, direction: ArrayLike, reach: float = math.inf) -> RayHit | None:
+    def ray_cast(self, origin: VectorLike, direction: VectorLike, reach: float = math.inf) -> RayHit | None:
         """The first intersection of a ray from `origin` (m) along `direction`, within `reach` (m), with a body or obstacle
         that has a material; None if there is none.
 

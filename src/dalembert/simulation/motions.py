@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..core.arrays import VectorLike
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from ..model.tables import COMMAND_KEYFRAMES, COMMAND_SET, System
@@ -46,8 +46,8 @@ class Motions:
     changed: Callable[[], None]
 
     def set_motion(
-        self, name: str, *, position: ArrayLike | None = None, orientation: ArrayLike | None = None,
-        velocity: ArrayLike | None = None, angular_velocity: ArrayLike | None = None, value: float | None = None,
+        self, name: str, *, position: VectorLike | None = None, orientation: VectorLike | None = None,
+        velocity: VectorLike | None = None, angular_velocity: VectorLike | None = None, value: float | None = None,
         speed: float | None = None, over: float | None = None,
     ) -> None:  # fmt: skip
         """Set the motion of a kinematic body, or of a prescribed coordinate, from now on. Its motion must be "set".

@@ -9,12 +9,15 @@ this registry.
 
 from __future__ import annotations
 
+import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+
+from ..core.renamed import current_names
 
 if TYPE_CHECKING:
     from ..core.jit import CFunction
@@ -119,7 +122,7 @@ def family_of(name: str) -> type[Method]:
     """The family of a method. Raises ValueError that lists all methods."""
     found = next((family for family in FAMILIES if name in family.names()), None)
     if found is None:
-        raise ValueError(f"unknown method {name!r:.80}; the methods are {', '.join(names())}")
+        raise ValueError(f"unknown method {name!r:.80}; {_listed(name, names(), 'the methods')}")
     return found
 
 
@@ -153,7 +156,7 @@ def override(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
     """Settings of `Simulation` with some of them changed. Options of a `Method` among them are changed there, and a `Method`
     among the changes replaces all options. A change of rtol without dt asks for adaptive steps, and drops a dt. Raises
     ValueError."""
-    found, changes = dict(settings), dict(changes)
+    found, changes = current_names(settings), current_names(changes)
     if isinstance(changes.get("method"), Method):
         known = option_defaults()
         found = {name: value for name, value in found.items() if name not in known}
@@ -237,12 +240,12 @@ def require_kinds(names: dict[str, Any], flags: dict[str, Any]) -> None:
             raise ValueError(f"{name} is {value!r:.80}; give True or False")
 
 
-def check_step(dt: Any, frames: float) -> None:
+def check_step(dt: Any, frame_rate: float) -> None:
     """Raises ValueError for a fixed step that no run would ever get on with."""
-    if dt is not None and positive("dt", dt, "s") * frames < 1.0 / MOST_STEPS_A_FRAME:
+    if dt is not None and positive("dt", dt, "s") * frame_rate < 1.0 / MOST_STEPS_A_FRAME:
         raise ValueError(
-            f"dt is {dt!r} s, and there would be {1.0 / (float(dt) * frames):.3g} steps from one frame to the next; give a "
-            f"longer step, or more frames a second than {frames:g}"
+            f"dt is {dt!r} s, and there would be {1.0 / (float(dt) * frame_rate):.3g} steps from one frame to the next; "
+            f"give a longer step, or a frame_rate above {frame_rate:g} Hz"
         )
 
 
@@ -256,11 +259,20 @@ def whole(name: str, value: Any, most: int | None = None) -> int:
     return int(value)
 
 
+def _listed(given: str, known: Iterable[str], plural: str) -> str:
+    """The end of a message about an unknown name: the names that are like it, and all of them."""
+    names = list(known)
+    word = str(given).lower().replace("-", "_").replace(" ", "_")
+    near = difflib.get_close_matches(word, names, n=2, cutoff=0.6)
+    listed = f"{plural} are {', '.join(names)}"
+    return f"did you mean {' or '.join(map(repr, near))}? {listed[0].upper()}{listed[1:]}" if near else listed
+
+
 def one_of(what: str, value: Any, names: Iterable[str], plural: str) -> str:
     """The value, one of the names. Raises ValueError that lists them."""
     known = list(names)
     if not isinstance(value, str):
         raise ValueError(f"{what} is {value!r:.80}; give a name, one of {', '.join(known)}")
     if value not in known:
-        raise ValueError(f"unknown {what} {value!r:.80}; {plural} are {', '.join(known)}")
+        raise ValueError(f"unknown {what} {value!r:.80}; {_listed(value, known, plural)}")
     return value

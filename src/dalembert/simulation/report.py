@@ -58,6 +58,7 @@ class Report:
     slow_functions: list[str]  # of the user, in plain Python
     interrupted: bool  # by Ctrl-C
     warnings: list[str]  # each was issued as a SimulationWarning, too
+    step_choice: str = ""  # the fixed step and why, where the run chose it
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON; a number that is not finite becomes None."""
@@ -70,6 +71,7 @@ class Report:
             ("scene", f"{self.scene}, {self.method}" + (" (interrupted)" if self.interrupted else "")),
             *([(UNSOLVED, self.not_solved)] if self.not_solved else []),
             *((WARNING, message) for message in self.warnings),
+            *([("time step", self.step_choice)] if self.step_choice else []),
             ("simulated time", f"{self.simulated_time:.6g} s"),
             ("wall time", f"{self.wall_time:.4g} s  ({self.real_time_factor:.4g} × real time)"),
             ("steps", f"{self.steps} accepted, {self.rejected} rejected, {self.time_per_step * 1e6:.3g} µs each"),
@@ -193,6 +195,7 @@ def make_report(simulation: Any) -> Report:
         slow_functions=list(simulation.model.slow),
         interrupted=simulation.interrupted,
         warnings=list(simulation.warnings),
+        step_choice=str(simulation.settings.get("dt_chosen", "")),
     )
 
 

@@ -21,6 +21,7 @@ from .trajectory import Trajectory, TrajectoryError
 
 if TYPE_CHECKING:
     from ..view.plots import Plots
+    from .explain import Explanation
 
 
 class Results:
@@ -55,6 +56,23 @@ class Results:
         """The table of the run so far."""
         self._warn_after()
         return make_report(self)
+
+    def explain(self) -> Explanation:
+        """What failed in the run so far or was doubtful, where (body, joint, contact, pivot, residual, step), what to try.
+
+        It takes the run of a `SimulationError` too: its attribute `simulation`. Print the result, or read its `findings`.
+
+        >>> import dalembert as dal
+        >>> scene = dal.Scene("bob")
+        >>> bob = scene.add_body("bob", dal.Sphere(0.1), mass=1.0)
+        >>> print(dal.simulate(scene, 0.1).explain())
+        bob, dormand_prince: the run is at t = 0.1 s
+        Nothing failed, and nothing was warned of.
+        """
+        from .explain import explain_run
+
+        self._warn_after()
+        return explain_run(self)
 
     @property
     def trajectory(self) -> Trajectory:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..core import interrupt
+from ..core.renamed import warn_renamed
 from ..core.status import EVENT, NON_FINITE, OK, NoSolution, warn
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
@@ -22,11 +23,10 @@ from .errors import failure, raised
 from .initial_conditions import ledger_size
 from .recording import Recorder
 from .registry import positive
-from .run_warnings import changed_since, of_the_steps, stability_warning
+from .run_warnings import changed_since, of_the_steps
+from .stability import stability_warning
 
-if TYPE_CHECKING:
-    pass
-
+LONGER = 1.5  # times as long as the run: such a step is probably a mistake
 SNAPSHOT_EVERY = 0.02  # s of wall time between snapshots for an interrupted run
 
 
@@ -34,7 +34,7 @@ class Advancing:
     """The part of `Simulation` that advances time."""
 
     model: Model
-    frames: float
+    frame_rate: float
     recorder: Recorder
     settings: dict[str, Any]
     advances: list[float]
@@ -69,6 +69,19 @@ class Advancing:
     _effort_frame: Callable[[], dict[str, np.ndarray]]
     _joint_frame: Callable[[], dict[str, np.ndarray]]
 
+    if not TYPE_CHECKING:
+
+        @property
+        def frames(self) -> float:
+            """The old name of `frame_rate`."""
+            warn_renamed("Simulation.frames", "Simulation.frame_rate")
+            return self.frame_rate
+
+        @frames.setter
+        def frames(self, value: float) -> None:
+            warn_renamed("Simulation.frames", "Simulation.frame_rate")
+            self.frame_rate = value
+
     def advance(self, duration: float, *, progress: Callable[[Self], object] | None = None) -> Self:
         """Run on for `duration` seconds, recording frames; `progress` is called after each.
 
@@ -82,6 +95,7 @@ class Advancing:
         """
         seconds = positive("duration", duration, "s")
         with self._alone():
+            self._warn_of_long_steps(seconds)
             self.advances.append(seconds)
             self._go_on(self._asked.add(seconds), progress)
         return self
@@ -89,7 +103,7 @@ class Advancing:
     def advance_frame(self) -> Self:
         """Run on to the next frame and record it. Raises as `advance` does."""
         with self._alone():
-            end = next_frame(self.time, self.frames)
+            end = next_frame(self.time, self.frame_rate)
             self._asked.begin(end)
             self._go_on(end, None)
         return self
@@ -102,7 +116,7 @@ class Advancing:
         self._advancing = True
         try:
             with interrupt.deferred():
-                for target in frame_times(self.time, self.frames, end, lambda: self.time):
+                for target in frame_times(self.time, self.frame_rate, end, lambda: self.time):
                     if self.stopped:
                         break
                     self._to(target)
@@ -228,6 +242,15 @@ class Advancing:
             found = stability_warning(self, duration)
             if found is not None:
                 self.warn(found)
+
+    def _warn_of_long_steps(self, seconds: float) -> None:
+        """Warn of a run that is shorter than one step."""
+        dt = self.settings["dt"]
+        if dt is not None and not self.advances and float(dt) > LONGER * seconds:
+            self.warn(
+                f"dt is {float(dt):g} s, and the run lasts {seconds:g} s: it ends after one step, at {float(dt):g} s; give a "
+                f"smaller dt, in s, such as {0.01 * seconds:.1g}"
+            )
 
     def _warn_after(self) -> None:
         """Warn of what the steps so far show: unsolved contacts, drift."""

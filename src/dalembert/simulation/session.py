@@ -47,7 +47,7 @@ class Hand:
         self._row: Any = None
 
     def load(self, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
-        """Force (N) at the anchor and torque (N m) on the body: a function for `Scene.load`."""
+        """Force (N) at the anchor and torque (N m) on the body: a function for `Scene.external_force`."""
         arm = rotation_matrix(q) @ self.anchor
         force = self._stiffness * (self.target - x - arm) - self._damping * (v + np.cross(w, arm))
         return (*force, *(-self._turning * w))
@@ -245,7 +245,7 @@ class Session:
             own.forces = dict(self.scene.forces)
             first = next(iter(own.bodies.values()))
             for name, function in ((GRAB, self.hand.load), (CHANGES, None)):
-                own.load(_new_name(own, name), first, function=function)
+                own.external_force(_new_name(own, name), first, function=function)
         self.run: Simulation = Simulation(own, **self.settings)
         if own is not self.scene:
             self._idle_rows()
@@ -282,7 +282,7 @@ class Session:
     @property
     def frame_time(self) -> float:
         """Simulated time from frame to frame, s."""
-        return 1.0 / self.run.frames
+        return 1.0 / self.run.frame_rate
 
     @property
     def memory(self) -> float:
@@ -422,7 +422,7 @@ class Session:
 
     def set_frames(self, rate: float) -> None:
         """Set the recorded frames per second from now on. Raises ValueError."""
-        self.run.frames = self.settings["frames"] = positive("frames", rate, "frames a second")
+        self.run.frame_rate = self.settings["frame_rate"] = positive("frame_rate", rate, "Hz")
 
     def set_strength(self, strength: float) -> None:
         """Set the factor of the stiffness of the hand; 1 is a spring of 12 rad/s. Raises ValueError."""

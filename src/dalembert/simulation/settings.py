@@ -62,7 +62,7 @@ class CommonSettings(TypedDict, total=False):
     hold: Hold
     stiffness: float
     damping: float
-    frames: float
+    frame_rate: float
     stop_unsolved: bool
     coordinates: Coordinates | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates]
     constraint_solver: ConstraintSolverName | IterativeSolver
@@ -89,7 +89,7 @@ class Settings(MethodOptions, CommonSettings, ControlSettings, total=False):
     """The settings of a run: the keywords of `Simulation`, which says what they mean.
 
     >>> import dalembert as dal
-    >>> settings: dal.Settings = {"method": "rk4", "dt": 0.01, "frames": 100.0}
+    >>> settings: dal.Settings = {"method": "rk4", "dt": 0.01, "frame_rate": 100.0}
     >>> run = dal.simulate(dal.gallery.load("pendulum").build(), 0.1, **settings)
     """
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from ..collide.detect import DETECT_ENTRY as DETECT
@@ -25,12 +27,18 @@ from ..symbolic import GeneralizedCoordinates
 from ..symbolic.mechanism import require_supported
 from .constraint_system import iterative_solver
 from .methods import RungeKutta
-from .methods.contact import TIME_STEPPING
+from .methods.contact import TIME_STEPPING, FixedSteps
 from .registry import Method, check_step, method_of, option_defaults, require_kinds
-from .settings import MethodOptions
+from .settings import CommonSettings, ControlSettings, MethodOptions
+from .step_choice import StepChoice, choose_step
 
 COORDINATES = ("maximal", "joint")
 Class = TypeVar("Class", bound=type)
+MEANT = dict.fromkeys(("step", "timestep", "time_step", "stepsize", "step_size", "h", "delta_t"), "dt (s)")
+MEANT |= dict.fromkeys(("fps", "rate", "frame", "sample_rate"), "frame_rate (Hz)")
+MEANT |= dict.fromkeys(("tol", "reltol", "rel_tol"), "rtol") | dict.fromkeys(("integrator", "scheme"), "method")
+MEANT |= {"abstol": "atol", "workers": "threads", "time": "duration, of simulate()", "gravity": "Scene(gravity=...)"}
+"""Keywords that people expect → what they are called here."""
 
 
 class Setup(NamedTuple):
@@ -38,6 +46,7 @@ class Setup(NamedTuple):
 
     generalized : coordinates of the user's, or None. coordinates : "maximal" or "joint". iterative : the iterative solver of
     constraints, or None. options : every option of all methods, with defaults for those that were not passed.
+    choice : the step and why, where none was passed.
     """
 
     model: Model
@@ -46,6 +55,7 @@ class Setup(NamedTuple):
     coordinates: str
     iterative: IterativeSolver | None
     options: dict[str, Any]
+    choice: StepChoice | None
 
     @property
     def kernels(self) -> list[CFunction]:
@@ -56,9 +66,10 @@ class Setup(NamedTuple):
 
 def set_up(
     scene: Scene | Model, method: str | Method | None, options: Mapping[str, Any], coordinates: Any, constraint_solver: Any,
-    hold: str, frames: float,
+    hold: str, frame_rate: float, control_rate: float | None = None,
 ) -> Setup:  # fmt: skip
     """Compile the scene, and choose its method and coordinates. Raises ValueError and TypeError, as `Simulation` does."""
+    require_scene(scene)
     if callable(coordinates):
         coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
     generalized, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
@@ -69,14 +80,33 @@ def set_up(
     joint = coordinates == "joint"
     iterative = iterative_solver(constraint_solver, hold, "generalized" if generalized else coordinates)
     model = _compiled(scene, joint, iterative is not None, coordinates)
-    check_step(method.options.get("dt") if isinstance(method, Method) else options.get("dt"), frames)
+    check_step(method.options.get("dt") if isinstance(method, Method) else options.get("dt"), frame_rate)
     stepping = method_of(method or default_method(model), options)
+    choice = None
+    if isinstance(stepping, FixedSteps) and stepping.dt is None:
+        choice = choose_step(model, stepping.name, frame_rate, control_rate)
+        stepping = replace(stepping, dt=choice.dt)
     if stepping.steps_particles(model):
         model = compile_scene(model.scene, hubs=not (joint or iterative), apart=True, coordinates=coordinates)
     if generalized is not None:
         require_supported(model, generalized, stepping.name, hold)
     all_options = option_defaults() | dict(options) | stepping.options
-    return Setup(model, stepping, generalized, coordinates, iterative, all_options)
+    return Setup(model, stepping, generalized, coordinates, iterative, all_options, choice)
+
+
+def require_scene(scene: Any) -> None:
+    """Raises TypeError for what is no scene, with the way to one."""
+    if isinstance(scene, Scene | Model):
+        return
+    if scene is Scene:
+        way = 'make one: scene = Scene("name")'
+    elif isinstance(getattr(scene, "scene", None), Scene):
+        way = "give its attribute scene"
+    elif isinstance(scene, str):
+        way = "for a scene of the gallery give gallery.load(name).build(), for a model file load_model(path).scene"
+    else:
+        way = "give a Scene"
+    raise TypeError(f"scene is {scene!r:.80}; {way}")
 
 
 def _compiled(scene: Scene | Model, joint: bool, iterative: bool, coordinates: str) -> Model:
@@ -90,7 +120,7 @@ def _compiled(scene: Scene | Model, joint: bool, iterative: bool, coordinates: s
 
 def default_method(model: Model) -> str:
     """The name of the method for a scene if the user passes none."""
-    return TIME_STEPPING if model.scene.touching() or model.scene.bounded() else RungeKutta.name
+    return TIME_STEPPING if model.scene.touching() or model.scene.limited_forces() else RungeKutta.name
 
 
 def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFunction]:
@@ -129,7 +159,11 @@ def require_known(options: Mapping[str, Any]) -> None:
     known = option_defaults()
     for name in options:
         if name not in known:
+            settings = [*known, *CommonSettings.__annotations__, *ControlSettings.__annotations__]
+            near = difflib.get_close_matches(name, settings, n=2, cutoff=0.6)
+            meaning = MEANT.get(name) or " or ".join(near)
+            rest = f"did you mean {meaning}? The" if meaning else "the"
             raise TypeError(
-                f"Simulation() got an unexpected keyword argument {name!r}; options of methods are {', '.join(known)}"
+                f"Simulation() got an unexpected keyword argument {name!r}; {rest} settings are {', '.join(settings)}"
             )
     require_kinds({name: value for name, value in options.items() if isinstance(known[name], str)}, {})

@@ -14,6 +14,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..core.keywords import with_keywords
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import renamed_keywords
 from ..core.status import OK
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
@@ -58,10 +60,12 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
     dt, rtol, atol, impacts, solver, iterations, tolerance, threads, sleep_after : options of a method that is passed by name,
         and newton_tolerance, linear_tolerance and linear_solver for particles: see these classes. An option that the method
         does not have is ignored with a warning (threads and the options of particles are ignored without one).
+        Methods of fixed steps choose dt where none is given, from sizes, speeds and stiffness at the start; the report says
+        what they chose and why.
     hold : how joints are enforced: "projection" (Lagrange multipliers, and projection of the state onto the constraints after
         each step), "feedback" (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs;
         N/m, N s/m).
-    frames : recorded frames per second of simulated time.
+    frame_rate : recorded frames per second of simulated time, Hz.
     stop_unsolved : whether a step whose solver (of contact, of implicit steps of particles or of constraints) misses its
         tolerance ends the run with a SimulationError; the report counts such steps in any case.
     coordinates : "maximal", the poses of all bodies, with joints as constraints; or "joint", the coordinates of hinges,
@@ -87,13 +91,14 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
 
     model: Model
     method: str
-    frames: float
+    frame_rate: float
     settings: dict[str, Any]
     arguments: dict[str, Any]
     recorder: Recorder
     kernel_time: float
     wall_time: float
 
+    @renamed_keywords(**RENAMED)
     def __init__(
         self,
         scene: Scene | Model,
@@ -102,7 +107,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         hold: Hold = "projection",
         stiffness: float = 0.0,
         damping: float = 0.0,
-        frames: float = 60.0,
+        frame_rate: float = 60.0,
         stop_unsolved: bool = False,
         coordinates: Coordinates | GeneralizedCoordinates | Callable[[Scene], GeneralizedCoordinates] = "maximal",
         constraint_solver: ConstraintSolverName | IterativeSolver = "ldl",
@@ -115,8 +120,8 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         require_known(options)
         named = {"method": None if isinstance(method, Method) else method, "hold": hold}
         require_kinds(named, {"assemble": assemble, "stop_unsolved": stop_unsolved, "contact_points": contact_points})
-        self.frames = positive("frames", frames, "frames a second")
-        setup = set_up(scene, method, options, coordinates, constraint_solver, hold, self.frames)
+        self.frame_rate = positive("frame_rate", frame_rate, "Hz")
+        setup = set_up(scene, method, options, coordinates, constraint_solver, hold, self.frame_rate, control_rate)
         self.model, self._method, self.method = setup.model, setup.method, setup.method.name
         self._generalized, self._iterative = setup.generalized, setup.iterative
         check_hold(hold, stiffness, damping, self._method)
@@ -138,10 +143,12 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         }  # fmt: skip
         self.arguments = {
             **setup.options, "stop_unsolved": stop_unsolved, "method": self.method, "hold": hold, "stiffness": stiffness,
-            "damping": damping, "frames": self.frames, "coordinates": self._generalized or setup.coordinates,
+            "damping": damping, "frame_rate": self.frame_rate, "coordinates": self._generalized or setup.coordinates,
             "constraint_solver": constraint_solver, "assemble": assemble, "contact_points": bool(contact_points),
             "controller": controller, "control_rate": control_rate,
         }  # fmt: skip
+        if setup.choice is not None:
+            self.settings["dt_chosen"] = str(setup.choice)
         self._contact_points = bool(contact_points)
         self._stability_known, self._stop_unsolved = False, bool(stop_unsolved)
         self._hold, self._assemble = (HOLD[hold], stiffness, damping), assemble
@@ -205,6 +212,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self.wall_time = 0.0
         self.interrupted = False
         self.stopped = False
+        self._failure: tuple[int | None, str] | None = None  # status and message of the error that ended the run
         if prepare is not None:
             prepare(self)
             self._changed_by_hand("the start")
@@ -277,6 +285,7 @@ def setting_names() -> list[str]:
     return [name for name in inspect.signature(Simulation).parameters if name != "scene"]
 
 
+@renamed_keywords(**RENAMED)
 @with_keywords(Settings, Simulation)
 def simulate(scene: Scene | Model, duration: float, **settings: Unpack[Settings]) -> Simulation:
     """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.

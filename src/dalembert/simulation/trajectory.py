@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
+import difflib
 import errno
 import hashlib
 import io
@@ -643,8 +644,16 @@ class Trajectory:
     def __getitem__(self, name: str) -> xarray.DataArray:
         """The recorded variable or coordinate `name`; KeyError says which are there."""
         if name not in self.dataset.variables:
-            raise KeyError(f"{name!r} was not recorded; recorded are {', '.join(map(str, self.dataset.data_vars))}")
+            raise KeyError(
+                f"{name!r} was not recorded{self._meant(name)}; recorded are {', '.join(map(str, self.dataset.data_vars))}"
+            )
         return self.dataset[name]
+
+    def _meant(self, name: str) -> str:
+        """What to say of a name that is a body's, or like one."""
+        bodies = [str(each) for each in self.dataset.coords["body"].values] if "body" in self.dataset.coords else []
+        near = difflib.get_close_matches(str(name), bodies, n=1, cutoff=0.6)
+        return f"; of the body {near[0]!r} write position.sel(body={near[0]!r})" if near else ""
 
     if not TYPE_CHECKING:  # to a type checker, a class with `__getattr__` has every attribute
 

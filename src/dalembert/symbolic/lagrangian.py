@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.c_function import COMPLETE, DERIVATIVE
+from ..core.renamed import SETTINGS as RENAMED
+from ..core.renamed import renamed_keywords
 from ..core.status import MESSAGES, OK
 from ..integrate.driver import Driver
 from ..integrate.solve import IntegrationError, Solution
@@ -34,7 +36,7 @@ class Options(NamedTuple):
     dt: float | None
     rtol: float
     atol: float | None
-    frames: float
+    frame_rate: float
     assemble: bool
 
 
@@ -42,8 +44,8 @@ def run(
     motion: Motion, names: Sequence[str], u: np.ndarray, v: np.ndarray, start: float, duration: float, options: Options
 ) -> xarray.Dataset:  # fmt: skip
     """See `Lagrangian.run`."""
-    n, dt, rtol, atol, frames = len(u), options.dt, options.rtol, options.atol, options.frames
-    for name, value in (("duration", duration), ("frames", frames), ("dt", 1.0 if dt is None else dt)):
+    n, dt, rtol, atol, frame_rate = len(u), options.dt, options.rtol, options.atol, options.frame_rate
+    for name, value in (("duration", duration), ("frame_rate", frame_rate), ("dt", 1.0 if dt is None else dt)):
         if not 0.0 < value < np.inf:
             raise ValueError(f"{name} must be positive and finite, not {value!r}")
     y, dydt = np.concatenate([u, v, [0.0]]), np.full(2 * n + 1, np.nan)
@@ -53,7 +55,7 @@ def run(
     record = _Record(motion, names)
     record.add(float(start), y)
     end = start + duration
-    count = max(1, round(duration * frames))
+    count = max(1, round(duration * frame_rate))
     for target in start + duration * np.arange(1, count + 1) / count:
         status = driver.run(y, dydt, target, land=bool(target == end))
         if status != OK:
@@ -266,6 +268,7 @@ class Lagrangian:
             raise ValueError(failure(self._tables, self.coordinates, status))
         return dydt[n : 2 * n], self._tables.multipliers.copy()
 
+    @renamed_keywords(**RENAMED)
     def run(
         self,
         duration: float,
@@ -276,7 +279,7 @@ class Lagrangian:
         dt: float | None = None,
         rtol: float = 1e-8,
         atol: float | None = None,
-        frames: float = 60.0,
+        frame_rate: float = 60.0,
         start: float = 0.0,
         assemble: bool = False,
     ) -> xarray.Dataset:
@@ -285,8 +288,8 @@ class Lagrangian:
         initial, rates : arrays, or mappings from coordinates to numbers, of which those left out are 0.
         method : one of `dalembert.METHODS`. dt : fixed step, s. rtol, atol : tolerances on the error of
             one step otherwise (atol: rtol).
-        frames : recorded a second. start : time at the start, s. assemble : move the start onto the constraints, by the least
-            change in the metric of the masses; else a start that violates them is rejected.
+        frame_rate : recorded frames per second, Hz. start : time at the start, s. assemble : move the start onto the
+            constraints, by the least change in the metric of the masses; else a start that violates them is rejected.
 
         Returns a Dataset over ``time`` (s), ``coordinate`` and ``constraint`` of ``u``, ``v``, ``multiplier``, ``energy``
         (see `energy`) and ``work``: what forces, moving constraints and explicit time dependence have done. energy − work
@@ -296,7 +299,7 @@ class Lagrangian:
         """
         u, v = self._variables.numbers("initial", initial), self._variables.numbers("rates", rates)
         return run(
-            self._motion, self.coordinates, u, v, start, duration, Options(method, dt, rtol, atol, frames, assemble)
+            self._motion, self.coordinates, u, v, start, duration, Options(method, dt, rtol, atol, frame_rate, assemble)
         )
 
 

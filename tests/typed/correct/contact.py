@@ -18,7 +18,7 @@ ghost = scene.add_body(
 scene.set_contact(boxes[0], "ground", friction=0.1)
 scene.set_contact(boxes[1], boxes[2], enabled=False)
 
-vertices, faces = dal.sheet(1.0, 1.0, 10, 10)
+vertices, faces = dal.triangle_grid(1.0, 1.0, 10, 10)
 cloth = scene.cloth(
     "cloth", vertices, faces, density=0.2, stretch=1e3, shear=1e2, pinned=[0, 10], radius=0.005, color="#4c78a8"
 )

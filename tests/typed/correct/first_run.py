@@ -21,7 +21,7 @@ for k in range(2):
 
 def push(
     t: float, x: NDArray[np.float64], q: NDArray[np.float64], v: NDArray[np.float64], w: NDArray[np.float64]
-) -> object:
+) -> NDArray[np.float64]:
     return -0.1 * v
 
 
@@ -29,11 +29,11 @@ def lowest(t: float, y: NDArray[np.float64]) -> float:
     return float(y[9])
 
 
-scene.load("push", bob, function=push)
+scene.external_force("push", bob, function=push)
 scene.event("lowest", lowest, direction=1, action=lambda state: print(state.time))
 scene.event("late", lambda t, y: t - 0.5, stop=True)
 
-run: dal.Simulation = dal.simulate(scene, 1.0, method="dop853", rtol=1e-9, hold="projection", frames=100)
+run: dal.Simulation = dal.simulate(scene, 1.0, method="dop853", rtol=1e-9, hold="projection", frame_rate=100)
 place: NDArray[np.float64] = run.state.position
 speed: float = float(np.linalg.norm(run.state.velocity[0]))
 row: int = run.state.index("bob")
@@ -54,7 +54,7 @@ again = (
 )
 same: bool = dal.replay(run.trajectory, scene).same
 
-settings: dal.Settings = {"method": "rk4", "dt": 1e-3, "frames": 50.0}
+settings: dal.Settings = {"method": "rk4", "dt": 1e-3, "frame_rate": 50.0}
 runs = [
     dal.simulate(scene, 1.0, **settings),
     dal.simulate(scene, 1.0, **settings | {"hold": "feedback", "stiffness": 1e4}),

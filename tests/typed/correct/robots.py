@@ -8,7 +8,7 @@ import dalembert as dal
 
 model = dal.load_model("arm.urdf", floating=False)
 scene = model.scene
-scene.motor("drive", "shoulder", stiffness=100.0, gain=10.0, limit=50.0)
+scene.motor("drive", "shoulder", stiffness=100.0, damping=10.0, limit=50.0)
 scene.limit("stops", "shoulder", lower=-1.0, upper=1.0)
 scene.torsion_spring("spring", "shoulder", stiffness=1.0, coordinate="angle")
 scene.joint_friction("friction", "shoulder", effort=0.1)
@@ -55,4 +55,4 @@ found: xarray.Dataset = dal.sweep(
 batch: dal.Batch = dal.run_batch(swing(), 1.0, vary={"pivot.position": [0.1, 0.2]}, threads=2, coordinates="joint")
 ends: NDArray[np.float64] = batch.position[:, -1, 0]
 failed: int = int(batch.failed.size)
-session = dal.show(scene, wait=False, port=0, dt=1e-3, frames=60.0)
+session = dal.show(scene, wait=False, port=0, dt=1e-3, frame_rate=60.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import warnings
@@ -19,10 +20,21 @@ Command = TypeVar("Command", bound=Callable[..., int])
 
 
 def command(name: str) -> Callable[[Command], Command]:
-    """Add a function as the command of that name. Its parameters are those of the command, and its docstring the help."""
+    """Add a function as the command of that name. Its parameters are those of the command, and its docstring the help. Bad
+    input that it raises is printed in a line."""
 
     def add(function: Command) -> Command:
-        COMMANDS.add(name, function)
+        @functools.wraps(function)
+        def guarded(*arguments: Any, **options: Any) -> int:
+            try:
+                return function(*arguments, **options)
+            except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+                print(f"dalembert: {str(error) or type(error).__name__}", file=sys.stderr)
+                return REFUSED
+            except KeyboardInterrupt:
+                return INTERRUPTED
+
+        COMMANDS.add(name, guarded)
         return function
 
     return add

@@ -17,19 +17,24 @@ TARGET = f"The file to write: {suffixes_of(WRITERS.items())}."
 
 
 @command("inspect")
-def inspect(file: Annotated[Path, Parameter(help=f"A model: {MODELS}.")], /, *, floating: bool = False) -> int:
+def inspect(
+    file: Annotated[Path, Parameter(help=f"A model: {MODELS}.")], /, *, floating: bool = False, root: Path | None = None
+) -> int:
     """Show what a model file holds: its bodies, joints and masses, and what of it could not be kept.
 
     Parameters
     ----------
     floating
         Let the root link of a URDF be free; else it is fixed to the world.
+    root
+        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
+        package, or its own folder.
     """
     from ...gallery._loading import read_model
     from ...io.load import show_model
 
     try:
-        show_model(read_model(file, floating))
+        show_model(read_model(file, floating, root))
     except (ValueError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
@@ -47,6 +52,7 @@ def convert(
     speed: float | None = None,
     size: tuple[int, int] | None = None,
     contacts: tuple[str, ...] | None = None,
+    root: Path | None = None,
 ) -> int:
     """Write a scene, a model file or a saved run in another format, and say what that does not have.
 
@@ -62,6 +68,9 @@ def convert(
         Of a picture or a film: width and height in pixels.
     contacts
         Of a picture or a film: what is drawn of contacts, "forces" or "pressure"; may be repeated.
+    root
+        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
+        package, or its own folder.
     """
     from ...export.formats import read_source, require_target, write_target
     from ...gallery._loading import load
@@ -71,8 +80,8 @@ def convert(
 
     try:
         require_target(target)
-        found: Any = read_source(Path(source))
-        thing, settings, warnings = found or (*load(source, False), ())
+        found: Any = read_source(Path(source)) if root is None else None
+        thing, settings, warnings = found or (*load(source, False, root=root), ())
         if duration is not None:
             if isinstance(thing, Trajectory):
                 raise ValueError(f"{source}: it is a run already; leave out --duration")

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
 from . import command
+
+if TYPE_CHECKING:
+    from ...gallery import Example
 
 
 @command("compile")
@@ -32,14 +41,38 @@ def compile_everything() -> int:
 
 
 @command("list")
-def list_scenes() -> int:
-    """List the scenes of the gallery."""
+def list_scenes(*, as_json: Annotated[bool, Parameter(name="--json", negative=())] = False) -> int:
+    """List the scenes of the gallery.
+
+    Parameters
+    ----------
+    as_json
+        Print a list of objects as JSON: the name of each scene, a line about it, the parameters of its build() with their
+        defaults, and the settings that it is run with.
+    """
     from ... import gallery
 
+    found = []
     for name in gallery.names():
-        lines = (gallery.load(name).__doc__ or "").strip().splitlines()
-        print(f"{name:16} {lines[0] if lines else ''}")
+        module = gallery.load(name)
+        lines = (module.__doc__ or "").strip().splitlines()
+        found.append((name, lines[0] if lines else "", module))
+    if as_json:
+        print(json.dumps([_as_plain(*each) for each in found], indent=1))
+        return 0
+    for name, line, _ in found:
+        print(f"{name:16} {line}")
     return 0
+
+
+def _as_plain(name: str, line: str, module: Example) -> dict[str, Any]:
+    """A scene of the gallery as plain data."""
+    from ...simulation.provenance import plain_items
+
+    parameters = inspect.signature(module.build).parameters.values()
+    defaults, _ = plain_items({each.name: each.default for each in parameters if each.default is not each.empty})
+    settings, _ = plain_items(dict(module.SETTINGS))
+    return {"name": name, "description": line, "parameters": defaults, "settings": settings}
 
 
 # dalembert methods ----------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def run(
     dt: float | None = None,
     rtol: float | None = None,
     method: str | None = None,
-    frames: float | None = None,
+    frame_rate: Annotated[float | None, Parameter(name=("--frame-rate", "--frames"))] = None,
     solver: str | None = None,
     threads: int | None = None,
     parameters: Annotated[tuple[str, ...], Parameter(name="--set", negative=())] = (),
@@ -40,6 +40,7 @@ def run(
     contact_points: bool = True,
     view: bool = False,
     floating: bool = False,
+    root: Path | None = None,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
     """Run a scene and print the table of the run.
@@ -57,8 +58,8 @@ def run(
         Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
-    frames
-        Recorded frames per second.
+    frame_rate
+        Recorded frames per second of simulated time, Hz.
     solver
         Contact solver of time steps: a name from `dalembert methods`.
     threads
@@ -77,6 +78,9 @@ def run(
         Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
     floating
         Leave the root link of a URDF free; by default it is fixed to the world.
+    root
+        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
+        package, or its own folder.
     as_json
         Print the table as JSON.
     """
@@ -87,27 +91,27 @@ def run(
         for path, suffixes in ((out, SAVED), (report, PAGES)):
             if path is not None:
                 require_suffix(path, *suffixes)  # before the run, not after it
-        built, settings = load(scene, floating, read_parameters(parameters))
+        built, settings = load(scene, floating, read_parameters(parameters), root)
         if view:  # it is seen while the compiler and the kernels are loaded
             from ..viewer import open_screen
 
             screen = open_screen(built)
 
-        from ...simulation.registry import override
-        from ...simulation.run_warnings import advice_on_steps
+        from ...simulation.registry import override, positive
         from ...simulation.simulation import Simulation
+        from ...simulation.stability import advice_on_steps
         from ...simulation.trajectory import Trajectory
 
         given = {
-            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver,
+            "duration": duration, "dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate, "solver": solver,
             "threads": threads, "contact_points": None if contact_points else False,
         }  # fmt: skip
         settings = override(settings, {key: value for key, value in given.items() if value is not None})
-        length = float(settings.pop("duration", 10.0))
+        length = positive("duration", settings.pop("duration", 10.0), "s")
         simulation = Simulation(built, **settings)
         if resume is not None:
             simulation.resume(Trajectory.load(resume))
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         if screen is not None:
             screen.viewer.close()
@@ -134,7 +138,7 @@ def _run_to_end(simulation: Simulation, duration: float, screen: Any) -> int:
     try:
         _advance(simulation, duration, screen)
     except SimulationError as error:
-        print(f"dalembert: {error}", file=sys.stderr)
+        print(f"dalembert: {error}\n\n{simulation.explain()}\n", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -215,9 +219,10 @@ def view(
     dt: float | None = None,
     rtol: float | None = None,
     method: str | None = None,
-    frames: float | None = None,
+    frame_rate: Annotated[float | None, Parameter(name=("--frame-rate", "--frames"))] = None,
     solver: str | None = None,
     threads: int | None = None,
+    root: Path | None = None,
 ) -> int:
     """Show a scene in the browser and take part in its run, or replay a saved one.
 
@@ -238,19 +243,22 @@ def view(
         Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method, or a method of fixed steps for contact or particles: a name from `dalembert methods`.
-    frames
-        Recorded frames per second.
+    frame_rate
+        Recorded frames per second of simulated time, Hz.
     solver
         Contact solver of time steps: a name from `dalembert methods`.
     threads
         Number of threads of time steps with contact.
+    root
+        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
+        package, or its own folder.
     """
     from ..live_session import open_session
 
-    given = {"dt": dt, "rtol": rtol, "method": method, "frames": frames, "solver": solver, "threads": threads}
+    given = {"dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate, "solver": solver, "threads": threads}
     settings = {key: value for key, value in given.items() if value is not None}
     try:
-        opened = open_session(scene, host, port, True, settings)
+        opened = open_session(scene, host, port, True, settings, root)
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED

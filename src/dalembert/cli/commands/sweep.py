@@ -38,7 +38,7 @@ def sweep(
     dt: float | None = None,
     rtol: float | None = None,
     method: str | None = None,
-    frames: float | None = None,
+    frame_rate: Annotated[float | None, Parameter(name=("--frame-rate", "--frames"))] = None,
     workers: int | None = None,
     how: str = "processes",
     dask: str | None = None,
@@ -71,8 +71,8 @@ def sweep(
         Relative tolerance of an adaptive method, on the error of one step.
     method
         Integration method, or a method of fixed steps: a name from `dalembert methods`.
-    frames
-        Recorded frames per second.
+    frame_rate
+        Recorded frames per second of simulated time, Hz.
     workers
         Number of processes, or of threads of batches; default: that of the processors.
     how
@@ -93,7 +93,7 @@ def sweep(
     from ...simulation.provenance import digest
     from ...simulation.trajectory import rescue
 
-    settings = {"duration": duration, "dt": dt, "rtol": rtol, "method": method, "frames": frames}
+    settings = {"duration": duration, "dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate}
     try:
         over = read_over(vary, samples)
         keeping = tuple(word.strip() for word in keep.split(",") if word.strip())

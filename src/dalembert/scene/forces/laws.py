@@ -53,7 +53,7 @@ def register(law: Law) -> Law:
     if not law.exert.__module__.startswith(f"{__package__}."):
         raise ValueError(
             f"law {law.name!r}: it is defined in {law.exert.__module__!r}; put its file in dalembert/scene/forces, or use "
-            "load(function=...) or motor(function=...), which take any function"
+            "external_force(function=...) or motor(function=...), which take any function"
         )
     LAWS[law.name] = law
     return law

@@ -15,7 +15,7 @@ class Limit(Force):
     """Stops of a joint; see `Scene.limit`."""
 
     kind = "limit"
-    bounded = True
+    limited = True
 
     def __init__(
         self, joint: str | Joint, *, lower: float | None = None, upper: float | None = None, restitution: float = 0.0,
@@ -56,7 +56,7 @@ class JointFriction(Force):
     """Dry friction in a joint, as much as `limit`; see `Scene.joint_friction`."""
 
     kind = "friction"
-    bounded = True
+    limited = True
 
     def __init__(self, joint: str | Joint, *, effort: float, coordinate: str | None = None) -> None:
         self.joint, self.coordinate, self.limit = joint, coordinate, effort

@@ -1,5 +1,5 @@
-"""A motor on the coordinate s of a joint: effort + stiffness (position − s) + gain (speed − ṡ), kept within ± limit; an ideal
-motor, which keeps a speed; or an effort by a function of the user's."""
+"""A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), kept within ± limit; an
+ideal motor, which keeps a speed; or an effort by a function of the user's."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.c_function import DERIVATIVE, call_pointer
 from ...core.jit import njit
+from ...core.renamed import renamed_keywords
 from ..force import Force, Parameter, units
 from ..joint import Joint
 from ..resolve import Resolver
@@ -17,19 +18,20 @@ from .laws import IF_STIFF, law_on_coordinate
 
 
 class Motor(Force):
-    """A motor on the coordinate of a joint; see `Scene.motor`. Its `kind` is "servo" where it is ideal: a speed without a
-    gain. `rest` is its constant effort, `target` its speed and `damping` its gain."""
+    """A motor on the coordinate of a joint; see `Scene.motor`. Its `kind` is "servo" where it is ideal: a speed without
+    damping. `rest` is its constant effort and `target` its speed."""
 
     kind = "motor"
     parameters_to_vary: tuple[str, ...] = ("stiffness", "damping", "rest", "target", "limit", "position")
 
+    @renamed_keywords(gain="damping")
     def __init__(
-        self, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, gain: float = 0.0,
+        self, joint: str | Joint, *, effort: float = 0.0, speed: float | None = None, damping: float = 0.0,
         position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf,
         function: Callable[..., Any] | None = None, coordinate: str | None = None,
     ) -> None:  # fmt: skip
         self.joint, self.coordinate, self.function = joint, coordinate, function
-        self.rest, self.damping, self.position, self.stiffness, self.limit = effort, gain, position, stiffness, limit
+        self.rest, self.damping, self.position, self.stiffness, self.limit = effort, damping, position, stiffness, limit
         self._speed = speed
 
     def resolve(self, resolver: Resolver) -> None:
@@ -37,22 +39,23 @@ class Motor(Force):
         if not self.limit > 0.0:
             raise ValueError(f"{resolver.owner}: limit is {self.limit!r}; give an effort above zero")
         self.limit = float(self.limit)
-        self.damping = resolver.number("gain", self.damping, 0.0)
+        self.damping = resolver.number("damping", self.damping, 0.0)
         self.stiffness = resolver.number("stiffness", self.stiffness, 0.0)
         self.position = resolver.number("position", self.position)
         moves = self.rest != 0.0 or self.stiffness != 0.0
         if self._speed is not None and self.damping == 0.0:
             if self.function is not None or moves:
                 raise ValueError(
-                    f"{resolver.owner}: a speed without a gain leaves no room for an effort, stiffness or function"
+                    f"{resolver.owner}: a speed without damping makes an ideal motor, which takes no effort, stiffness or "
+                    "function; leave them out, or give damping"
                 )
-            self.kind, self.bounded, self.parameters_to_vary = "servo", True, ()
+            self.kind, self.limited, self.parameters_to_vary = "servo", True, ()
             self.target = resolver.number("speed", self._speed)
             self.position = 0.0
             return
         if self.function is not None and (moves or self.damping or self.position or self._speed is not None):
             raise ValueError(
-                f"{resolver.owner}: give a function of the effort, or effort, speed, gain, position and stiffness"
+                f"{resolver.owner}: give a function of the effort, or effort, speed, damping, position and stiffness"
             )
         if self.position != 0.0 and self.stiffness == 0.0:
             raise ValueError(
@@ -78,7 +81,7 @@ class Motor(Force):
         if self.kind == "servo":
             return limited
         return [("effort", self.rest, effort), ("stiffness", self.stiffness, stiffness),
-                ("position", self.position, length), ("gain", self.damping, damping), *limited]  # fmt: skip
+                ("position", self.position, length), ("damping", self.damping, damping), *limited]  # fmt: skip
 
     def gains(self) -> tuple[float, float]:
         return self.stiffness, self.damping
@@ -86,7 +89,7 @@ class Motor(Force):
 
 @njit
 def effort(t, force, s, rate, scratch):
-    """effort + gain (speed − ṡ) + stiffness (position − s), within ± limit."""
+    """effort + damping (speed − ṡ) + stiffness (position − s), within ± limit."""
     found = force.rest + force.damping * (force.target - rate)
     if force.stiffness != 0.0:
         found += force.stiffness * (force.position - s)

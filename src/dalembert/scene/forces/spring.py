@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ...core.arrays import VectorLike
 from ...core.jit import inlined, njit
 from ...core.math3 import add, cross, dot, load3, norm, scale, sub
 from ..force import Force, Parameter
-from ..joint import Frame
+from ..joint import End
 from ..resolve import Resolver
 from .laws import law_on_bodies, push, turned
 
@@ -24,7 +24,7 @@ class Spring(Force):
     parameters_to_vary = ("stiffness", "damping", "rest")
 
     def __init__(
-        self, a: str | Frame, b: str | Frame, at_a: ArrayLike | None = None, at_b: ArrayLike | None = None, *,
+        self, a: End, b: End, at_a: VectorLike | None = None, at_b: VectorLike | None = None, *,
         stiffness: float, damping: float = 0.0, rest: float | None = None,
     ) -> None:  # fmt: skip
         self.a, self.b, self.at_a, self.at_b = a, b, at_a, at_b

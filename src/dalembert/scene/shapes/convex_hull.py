@@ -10,8 +10,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ...core.arrays import NumbersLike
 from ..checks import real_array
 from ..polyhedron import Moments, Surface, hull_surface, polyhedron_moments
 from .base import HULL, Shape, register, set_arrays
@@ -35,7 +35,7 @@ class ConvexHull(Shape):
 
     kind, keys, listed, by_events = HULL, ("points",), True, True
 
-    def __init__(self, points: ArrayLike) -> None:
+    def __init__(self, points: NumbersLike) -> None:
         cloud = real_array("ConvexHull", "points", points, (-1, 3))
         vertices, faces = hull_surface("ConvexHull", cloud)
         set_arrays(self, points=cloud, vertices=vertices, faces=faces)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ...core.arrays import NumbersLike
 from ..checks import positive, real_array
 from ..mesh_file import read_mesh_file
 from ..polyhedron import Moments, Surface, polyhedron_moments, require_indices, require_solid
@@ -31,7 +31,7 @@ class Mesh(Shape):
 
     kind, keys, listed, convex, surface = MESH, ("vertices", "faces"), True, False, True
 
-    def __init__(self, vertices: ArrayLike, faces: ArrayLike) -> None:
+    def __init__(self, vertices: NumbersLike, faces: NumbersLike) -> None:
         corners = real_array("Mesh", "vertices", vertices, (-1, 3))
         indices = require_indices("Mesh", len(corners), faces)
         require_solid("Mesh", corners, indices)

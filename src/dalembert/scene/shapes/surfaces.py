@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from os import PathLike
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ...core.arrays import NumbersLike
 from ...core.jit import inlined
 from ..checks import positive, real_array
 from ..mesh_file import read_mesh_file
@@ -109,7 +109,7 @@ class TriangleMesh(Shape):
 
     kind, keys, listed, solid, convex, surface = MESH, ("vertices", "faces"), True, False, False, True
 
-    def __init__(self, vertices: ArrayLike, faces: ArrayLike) -> None:
+    def __init__(self, vertices: NumbersLike, faces: NumbersLike) -> None:
         self.vertices = real_array("TriangleMesh", "vertices", vertices, (-1, 3))
         indices = require_indices("TriangleMesh", len(self.vertices), faces)
         require_size("TriangleMesh", len(indices))
@@ -170,7 +170,7 @@ class HeightField(Shape):
 
     kind, keys, listed, solid, convex, surface = MESH, ("heights", "spacing"), True, False, False, True
 
-    def __init__(self, heights: ArrayLike, spacing: float | tuple[float, float]) -> None:
+    def __init__(self, heights: NumbersLike, spacing: float | tuple[float, float]) -> None:
         self.heights = real_array("HeightField", "heights", heights, (-1, -1))
         nx, ny = self.heights.shape
         if min(nx, ny) < 2:

@@ -56,7 +56,7 @@ SLEEP_SPEED = 0.01  # sizes of that body per second: slower bodies may fall asle
 class FixedSteps(Method):
     """Options of steps of fixed length: see `TimeStepping`."""
 
-    dt: float
+    dt: float | None = None
     solver: ContactSolverName = DEFAULT  # type: ignore[assignment]  # a name of the registry
     iterations: int | None = None
     tolerance: float | None = None
@@ -68,9 +68,8 @@ class FixedSteps(Method):
     holds = ("projection",)
 
     def __post_init__(self) -> None:
-        if self.dt is None:
-            raise ValueError(f"method {self.name!r} takes fixed steps; give dt, in s")
-        positive("dt", self.dt, "s")
+        if self.dt is not None:
+            positive("dt", self.dt, "s")
         if isinstance(self.solver, str):
             object.__setattr__(self, "solver", ALIASES.get(self.solver, self.solver))
         one_of("solver", self.solver, SOLVERS, "the solvers of contact")
@@ -124,12 +123,19 @@ class FixedSteps(Method):
         """size : of the smallest thing that touches, m."""
         own = SOLVERS[self.solver]
         return StepSettings(
-            float(self.dt), self.solver, own.iterations if self.iterations is None else self.iterations,
+            step_of(self), self.solver, own.iterations if self.iterations is None else self.iterations,
             own.tolerance if self.tolerance is None else float(self.tolerance), MARGIN * size,
             max(own.slop * size, ROUNDING), stop_unsolved, self.threads,
             0.0 if self.sleep_after is None else float(self.sleep_after), SLEEP_SPEED * size,
             self.solver == DEFAULT and self.iterations is None,
         )  # fmt: skip
+
+
+def step_of(method: Any) -> float:
+    """The step of a method of fixed steps, s. `simulation.step_choice` chooses it where the user did not."""
+    if method.dt is None:
+        raise ValueError(f"method {method.name!r} takes fixed steps; give dt, in s")
+    return float(method.dt)
 
 
 def mechanism_bounces(model: Model) -> bool:
@@ -215,7 +221,7 @@ def particle_stepper(
         require_agreement(model.size, mechanism.system, collision, particles)
         detector = ParticleDetector(particles, collision, len(model.body_names), margin)
     own = ParticleSettings(
-        method.name, float(method.dt), float(method.newton_tolerance), linear_solver, float(method.linear_tolerance), margin,
+        method.name, step_of(method), float(method.newton_tolerance), linear_solver, float(method.linear_tolerance), margin,
         entry, stop_unsolved,
     )  # fmt: skip
     bodies = None

@@ -68,7 +68,10 @@ class RungeKutta(Method):
         if self.dt is not None:
             positive("dt", self.dt, "s")
         elif not METHODS[self.name].error.shape[0]:
-            raise ValueError(f"method {self.name!r} has no error estimate; give its step, dt, in s")
+            raise ValueError(
+                f"method {self.name!r} has no error estimate; give its step, dt, in s, or use "
+                "method='dormand_prince', which chooses its steps"
+            )
         positive("rtol", self.rtol, "relative")
         if self.atol is not None:
             positive("atol", self.atol, "m, rad, m/s, rad/s")
@@ -134,17 +137,17 @@ class RungeKutta(Method):
     def _require_runnable(self, model: Model, mechanism: Mechanism, touching: bool) -> None:
         """Raises ValueError for a model that this method cannot run."""
         joint, partitioned = isinstance(mechanism, JointMechanism), METHODS[self.name].partitioned
-        bounded = model.scene.bounded()
-        motor = model.scene.forces[bounded[0]] if bounded else None
+        limited = model.scene.limited_forces()
+        motor = model.scene.forces[limited[0]] if limited else None
         if motor is not None and motor.kind == "servo" and motor.limit == np.inf:
             raise ValueError(
-                f"method {self.name!r} cannot run {bounded[0]!r}: motors without a gain take time steps, method="
+                f"method {self.name!r} cannot run {limited[0]!r}: motors without damping take time steps, method="
                 f"{TIME_STEPPING!r}; or, as it has no limit, prescribe the speed of its joint: "
-                f"add_motion({bounded[0]!r}, {motor.joint.name!r}, speed={motor.target:g})"
+                f"add_motion({limited[0]!r}, {motor.joint.name!r}, speed={motor.target:g})"
             )
-        if bounded:
+        if limited:
             raise ValueError(
-                f"method {self.name!r} cannot run {bounded[0]!r}: stops, dry friction and motors without a gain take time "
+                f"method {self.name!r} cannot run {limited[0]!r}: stops, dry friction and motors without damping take time "
                 f"steps; use method={TIME_STEPPING!r}"
             )
         if joint and partitioned:

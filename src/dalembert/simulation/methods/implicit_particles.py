@@ -28,7 +28,7 @@ class ImplicitParticles(FixedSteps):
     ----------
     name : "linear_implicit_euler" (one linear solve a step), or, by Newton's method, "implicit_euler", "implicit_midpoint" or
         "bdf2".
-    dt : step, s.
+    dt : step, s; chosen from sizes, speeds and stiffness if not given.
     newton_tolerance : the gradient at which Newton's method ends, relative to the forces of the step.
     linear_solver : "cg" (conjugate gradients) or "direct" (SciPy's sparse LU).
     linear_tolerance : relative residual of conjugate gradients.

@@ -20,7 +20,7 @@ class TimeStepping(FixedSteps):
 
     Parameters
     ----------
-    dt : step, s.
+    dt : step, s; chosen from sizes, speeds and stiffness if not given.
     solver : of contact: "gauss_seidel" (passes over the contacts until the residual of the contact law is below `tolerance`,
         in m/s; what touches each other and is not solved by 20 of them goes to the converging solver), or "converging", also
         called "interior_point" (that solver alone, to `tolerance` times the typical speed of the step).

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numpy.typing import ArrayLike
-
+from ...core.arrays import VectorLike
 from ...core.c_function import DERIVATIVE, call_pointer
 from ...core.jit import njit
 from ...core.math3 import add, cross, load3
@@ -18,14 +17,14 @@ from .laws import law_on_bodies, turned, wrench
 NUMBERS = 13  # that a body has in the state vector (x, q, P, L), and that the function gets (x, q, v, ω)
 
 
-class Load(Force):
-    """A force (N) at a point of a body and a torque (N m); see `Scene.load`."""
+class ExternalForce(Force):
+    """A force (N) at a point of a body and a torque (N m); see `Scene.external_force`."""
 
-    kind = "load"
+    kind = "external_force"
 
     def __init__(
-        self, body: str | Frame, *, force: ArrayLike = (0, 0, 0), torque: ArrayLike = (0, 0, 0),
-        at: ArrayLike | None = None, frame: str = "world", function: Callable[..., Any] | None = None,
+        self, body: str | Frame, *, force: VectorLike = (0, 0, 0), torque: VectorLike = (0, 0, 0),
+        at: VectorLike | None = None, frame: str = "world", function: Callable[..., Any] | None = None,
     ) -> None:  # fmt: skip
         self.a, self.at_a, self.vector, self.torque, self.frame = body, at, force, torque, frame
         self.function = function
