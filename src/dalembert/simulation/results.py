@@ -49,10 +49,16 @@ class Results:
     _forget_controls: Any
     _recall_turns: Any
     _joint_units: Any
+    _record_now: Any
+    _take_entries: Any
+    _begin: Any
+    _compiled: Model
+    _wrenches: Any
 
     @property
     def report(self) -> Report:
         """The table of the run so far."""
+        self._record_now()
         self._warn_after()
         return make_report(self)
 
@@ -61,6 +67,7 @@ class Results:
         """Everything recorded so far."""
         from .. import __version__
 
+        self._record_now()
         attrs = {
             "scene": self.model.name,
             "method": self.method,
@@ -105,6 +112,7 @@ class Results:
         Raises ValueError for a run of another scene, and TrajectoryError for a file with impossible contents.
         """
         y = np.asarray(trajectory.last_state, float)
+        self._fit_entries(y.size)
         if y.shape != self._y.shape:
             raise ValueError(
                 f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
@@ -116,6 +124,13 @@ class Results:
             except CheckpointError as error:
                 raise TrajectoryError(str(error)) from None
         return self
+
+    def _fit_entries(self, size: int) -> None:
+        """Have the entries of applied forces in the ledger, or not, as a state of this size has."""
+        if size > self._compiled.size:
+            self._take_entries()
+        elif self._wrenches is not None:
+            self._begin(None)
 
     def _go_on_from(
         self, time: float, y: np.ndarray, turns: dict[str, float], found: checkpoint.Checkpoint | None,

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from .errors import failure, raised
 from .initial_conditions import ledger_size
 from .recording import Recorder
 from .registry import positive
+from .wrenches import BY_USER
 from .run_warnings import changed_since, of_the_steps, stability_warning
-
-if TYPE_CHECKING:
-    pass
 
 SNAPSHOT_EVERY = 0.02  # s of wall time between snapshots for an interrupted run
 
@@ -66,6 +64,8 @@ class Advancing:
     changed: Callable[[], None]
     _notice_changes: Callable[[], None]
     _held_until: Callable[[float], float]
+    _end_of_forces: Callable[[int], None]
+    _stepped_from: float | None  # s, where the calls of `step` since the last call of `advance` began
     _effort_frame: Callable[[], dict[str, np.ndarray]]
     _joint_frame: Callable[[], dict[str, np.ndarray]]
 
@@ -83,12 +83,14 @@ class Advancing:
         seconds = positive("duration", duration, "s")
         with self._alone():
             self.advances.append(seconds)
+            self._stepped_from = None
             self._go_on(self._asked.add(seconds), progress)
         return self
 
     def advance_frame(self) -> Self:
         """Run on to the next frame and record it. Raises as `advance` does."""
         with self._alone():
+            self._stepped_from = None
             end = next_frame(self.time, self.frames)
             self._asked.begin(end)
             self._go_on(end, None)
@@ -96,19 +98,27 @@ class Advancing:
 
     def _go_on(self, end: float, progress: Callable[[Any], Any] | None) -> None:
         """Run until `end` (s), frame by frame."""
+        with self._running(end - self.time):
+            for target in frame_times(self.time, self.frames, end, lambda: self.time):
+                if self.stopped:
+                    break
+                self._to(target)
+                if progress is not None:
+                    interrupt.call(progress, self)
+                interrupt.poll()
+        self._warn_after()
+
+    @contextmanager
+    def _running(self, duration: float) -> Iterator[None]:
+        """A context in which the run goes on, for about so many seconds: changes of the state are noticed before, forces that
+        the user applied end with it."""
         start = time.perf_counter()
         self._notice_changes()
-        self._warn_before(end - self.time)
+        self._warn_before(duration)
         self._advancing = True
         try:
             with interrupt.deferred():
-                for target in frame_times(self.time, self.frames, end, lambda: self.time):
-                    if self.stopped:
-                        break
-                    self._to(target)
-                    if progress is not None:
-                        interrupt.call(progress, self)
-                    interrupt.poll()
+                yield
         except BaseException as error:
             self._asked.begin(self.time)
             if isinstance(error, KeyboardInterrupt):
@@ -117,13 +127,13 @@ class Advancing:
             raise
         finally:
             self._advancing = False
+            self._end_of_forces(BY_USER)
             self.wall_time += time.perf_counter() - start
         if self._lent:
             self._seen = self._y[: -ledger_size(self.model)].copy()
-        self._warn_after()
 
-    def _to(self, target: float) -> None:
-        """Integrate to one frame and record it, stopping at events and at calls of the controller."""
+    def _to(self, target: float, record: bool = True) -> None:
+        """Integrate to a time (s), stopping at events and at calls of the controller; `record` a frame there."""
         while True:
             self._notice_changes()
             stop = self._held_until(target)
@@ -139,7 +149,7 @@ class Advancing:
                 break
             if self.time >= target:
                 break
-        if self.time > self.recorder.frames["time"][-1]:
+        if record and self.time > self.recorder.frames["time"][-1]:
             self._record()
 
     def _handle(self, event: Event) -> None:
