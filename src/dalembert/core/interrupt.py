@@ -8,12 +8,15 @@ calls of compiled code. Only the main thread of a process receives signals; in o
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from signal import SIGINT
 from time import perf_counter
 from typing import Any
+
+# Those of the module `signal` without its enumerations, which take 10 µs a call: as long as many a step.
+from _signal import getsignal, signal
 
 
 class _State:
@@ -27,6 +30,8 @@ class _State:
         self.waiting: tuple[Any, ...] | None = None
         self.immediate = False
 
+
+INTERRUPT = int(SIGINT)
 
 _state = _State()
 _main = threading.main_thread().ident
@@ -45,16 +50,16 @@ def deferred() -> Iterator[None]:
         finally:
             _state.immediate = immediate
         return
-    handler = signal.getsignal(signal.SIGINT)
+    handler = getsignal(INTERRUPT)
     if not callable(handler):
         yield
         return
     _state.handler, _state.waiting, _state.immediate = handler, None, False
-    signal.signal(signal.SIGINT, _arrive)
+    signal(INTERRUPT, _arrive)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        signal(INTERRUPT, handler)
         waiting, _state.handler, _state.waiting = _state.waiting, None, None
         if waiting is not None:
             handler(*waiting)

@@ -109,8 +109,11 @@ class Applying:
 
     def _apply(self, body: int, force: np.ndarray, torque: np.ndarray) -> None:
         """Apply a force (N) at the centre of a body and a torque (N m), world axes."""
-        who = BY_CONTROLLER if self._in_controller else BY_USER
-        self._take_entries().add(who, body, np.concatenate([force, torque]))
+        wrench, who = np.concatenate([force, torque]), BY_CONTROLLER if self._in_controller else BY_USER
+        wrenches = self._take_entries()
+        if not wrench.any():
+            return
+        wrenches.add(who, body, wrench)
         self._changed_by_hand(f"force on {self.model.body_names[body]!r}")
         self._driver.inputs_changed()
         self._wake(body)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from ..model.compile import Model
+from ..scene.body import World
 from . import checkpoint
 from .clock import AskedTime
 from .control import Clock
 from .recording import Recorder
+from .run import Turn
 from .wrenches import APPLIED, Wrenches
 
 if TYPE_CHECKING:
     from .simulation import Simulation
 
 OF_TREE = ("z", "dzdt", "known")  # the state in joint coordinates
-OF_STATE = {"y", "dydt", *(f"stepper.{name}" for name in OF_TREE), *(f"stepper.bodies.{name}" for name in OF_TREE)}
+OF_STATE = {"y", "dydt", "stepper.booked", *(f"stepper.{name}" for name in OF_TREE), *(f"stepper.bodies.{name}" for name in OF_TREE)}
 """Fields of a checkpoint that have the entries of the state."""
 NOT_COUNTS = ("struck", "room", "again", "status", "unnoted", "contacts", "wants_finisher", "naps", "steps")
 OWN = ("advances", "by_hand", "released", "event_times", "_spent", "_warnings", "_warned", "settings")
@@ -31,24 +34,30 @@ PLAIN = (
 """What a pickle has beside the state, its checkpoint and the record."""
 
 
+copyreg.pickle(World, lambda world: "THE_WORLD")  # there is one
+
+
 # Tables anew, in the course of a run ----------------------------------------------------------------------------------
 
 
 def with_longer_ledger(run: Any, model: Model, lengthened: Callable[[np.ndarray], np.ndarray]) -> None:
     """Let a run go on with a model that has more forces and more entries of the ledger. lengthened : of what has the entries
     of a state."""
-    before, found = run._driver, checkpoint.of_snapshot(run, checkpoint.snapshot(run))
+    counts, found = counts_of(run._driver), checkpoint.of_snapshot(run, checkpoint.snapshot(run))
     tables, recorder, asked, time = run._system, run.recorder, (run._asked.total, run._asked.rest), float(run.time)
-    run.model = model
+    before_names, run.model = run.model.force_names, model
     run._size_state()
     _rebuild(run, _fit(found, run, lengthened), time)
     run._asked.total, run._asked.rest = asked
     run._system.timer[:] = tables.timer
     run._system.forces[: len(tables.forces)] = tables.forces  # a hand may hold something
-    carry_counts(before, run._driver)
+    put_counts(run._driver, counts)
     run._motors = {}
     run.recorder = copy_of_recorder(run, recorder)
-    run.recorder.frames["state"] = [lengthened(state) for state in recorder.frames["state"]]
+    frames, unknown = run.recorder.frames, np.full(len(model.force_names) - len(before_names), np.nan)
+    frames["state"] = [lengthened(state) for state in frames["state"]]
+    if "effort" in frames:
+        frames["effort"] = [np.concatenate([efforts, unknown]) for efforts in frames["effort"]]
     if run._begun_from is not None:
         values = {name: _longer(name, each, lengthened) for name, each in run._begun_from.values.items()}
         run._begun_from = run._begun_from._replace(values=values)
@@ -80,26 +89,43 @@ def _rebuild(run: Any, found: checkpoint.Checkpoint, time: float) -> None:
     run.event_times, run._spent = events, spent  # which the checkpoint has up to its frame
 
 
-def carry_counts(before: Any, after: Any) -> None:
-    """Copy what the report says of the steps so far, which a checkpoint does not have, from one stepper to another."""
-    pairs = [(before, after), (before.bodies, after.bodies), (before.particles, after.particles)]
-    for one, other in {id(a): (a, b) for a, b in pairs if a is not None}.values():
-        if hasattr(one, "report"):
-            for name in set(one.report.dtype.names) - set(NOT_COUNTS):
-                other.report[name] = one.report[name]
-            other._before = one._before
-        for name in ("_worst", "_mark", "_creeps"):
-            if name in vars(one):
-                setattr(other, name, getattr(one, name))
-        driver, own = getattr(one, "_driver", one), getattr(other, "_driver", other)
-        if hasattr(driver, "_clock"):
-            for name in ("steps", "rejected", "evaluations"):
-                own._clock[name] = driver._clock[name]
-        if hasattr(one, "_impact"):
-            other._impact.worst_gap, other._impact.frame_gap = one._impact.worst_gap, one._impact.frame_gap
-        tables = getattr(one, "_tables", None) or getattr(one, "_steps", None)
-        if tables is not None:
-            (getattr(other, "_tables", None) or other._steps).timer[:] = tables.timer
+def counts_of(stepper: Any) -> list[dict[str, Any]]:
+    """What the report says of the steps so far, which a checkpoint does not have: of a stepper, and of those inside it."""
+    found = []
+    for one in _inside(stepper):
+        own = {name: getattr(one, name) for name in ("_before", "_worst", "_mark", "_creeps", "worst_gap", "frame_gap") if name in vars(one)}
+        found.append({"own": own} | {name: np.array(table) for name, table in _counters(one).items()})
+    return found
+
+
+def put_counts(stepper: Any, counts: list[dict[str, Any]]) -> None:
+    """Write `counts_of` another stepper of the same kind to this one."""
+    for one, known in zip(_inside(stepper), counts, strict=True):
+        for name, value in known["own"].items():
+            setattr(one, name, value)
+        for name, table in _counters(one).items():
+            table[...] = known[name]
+
+
+def _inside(stepper: Any) -> list[Any]:
+    """A stepper, and those of its bodies, of its integration and of its impacts, each once."""
+    parts = [stepper, stepper.bodies, getattr(stepper, "_driver", None), getattr(stepper, "_impact", None)]
+    return list({id(part): part for part in parts if part is not None}.values())
+
+
+def _counters(part: Any) -> dict[str, Any]:
+    """Views of the counters in its tables."""
+    found: dict[str, Any] = {}
+    if hasattr(part, "report"):
+        rows = part.report.view(np.ndarray)
+        found |= {f"report.{name}": rows[name] for name in rows.dtype.names if name not in NOT_COUNTS}
+    if hasattr(part, "_clock"):
+        rows = part._clock.view(np.ndarray)
+        found |= {f"clock.{name}": rows[name] for name in ("steps", "rejected", "evaluations")}
+    tables = getattr(part, "_tables", None) or getattr(part, "_steps", None)
+    if tables is not None and hasattr(tables, "timer"):
+        found["timer"] = tables.timer
+    return found
 
 
 def copy_of_recorder(run: Any, before: Recorder) -> Recorder:
@@ -121,6 +147,8 @@ class Saved(NamedTuple):
     time: float
     entries: bool  # whether the ledger has those of applied forces
     found: checkpoint.Checkpoint
+    counts: list[dict[str, Any]]
+    timer: np.ndarray
     frames: dict[str, list[Any]]
     points: tuple[Any, ...]
     plain: dict[str, Any]
@@ -144,7 +172,7 @@ class Branching:
         for name in OWN:
             setattr(own, name, copy.copy(getattr(run, name)))
         own.event_times = {name: list(times) for name, times in run.event_times.items()}
-        own._lock, own._holder, own._reader, own._motors = type(run._lock)(), 0, None, {}
+        own._turn, own._reader, own._motors, own._handles = Turn(), None, {}, {}
         own._asked, own._lent, own._seen, own._advancing = AskedTime(run.time), False, None, False
         own._clock = None if run._clock is None else Clock(run._clock.function, run._clock.rate)
         own._room = (np.zeros_like(run._room[0]), np.zeros_like(run._room[1]))
@@ -152,7 +180,7 @@ class Branching:
         own._y[:] = run._y
         _rebuild(own, found, float(run.time))
         own._system.timer[:] = run._system.timer
-        carry_counts(run._driver, own._driver)
+        put_counts(own._driver, counts_of(run._driver))
         own.recorder = copy_of_recorder(own, run.recorder)
         return twin
 
@@ -169,7 +197,7 @@ class Branching:
         saved = Saved(
             run.model.scene, arguments, float(run.time), run._wrenches is not None,
             checkpoint.of_snapshot(run, checkpoint.snapshot(run)),
-            recorder.frames, (recorder.points_every, recorder._points, recorder._last_points),
+            counts_of(run._driver), run._system.timer, recorder.frames, (recorder.points_every, recorder._points, recorder._last_points),
             {name: getattr(run, name) for name in PLAIN},
         )  # fmt: skip
         return restored, (type(self), saved)
@@ -188,6 +216,8 @@ def restored(kind: type[Simulation], saved: Saved) -> Simulation:
     for name, value in saved.plain.items():
         setattr(run, name, value)
     _rebuild(run, saved.found, saved.time)
+    put_counts(run._driver, saved.counts)
+    run._system.timer[:] = saved.timer
     recorder = Recorder(run.model, run._mechanism, run._contact_points)
     recorder.frames = saved.frames
     recorder.points_every, recorder._points, recorder._last_points = saved.points

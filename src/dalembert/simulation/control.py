@@ -468,9 +468,10 @@ class Controls(JointStates):
 
     def _held_until(self, target: float) -> float:
         """Call the controller if it is due. Returns the time of its next call (s), or `target` if that is earlier."""
-        clock, now = self._clock, float(self._driver.time)
+        clock = self._clock
         if clock is None:
             return target
+        now = float(self._driver.time)
         if clock.same(now, clock.next):
             while clock.same(now, clock.next):
                 clock.calls += 1

@@ -41,7 +41,7 @@ class Live(Applying, Branching):
     _stepped_from: float | None
     _handles: dict[Any, Handle]
     _asked: Any
-    _alone: Any
+    _turn: Any
     _running: Any
     _to: Callable[..., None]
     _record: Callable[[], None]
@@ -70,7 +70,7 @@ class Live(Applying, Branching):
         """
         count = n if type(n) is int and n > 0 else whole("n", n)
         dt = self.settings["dt"]
-        with self._alone(), self._running(WARN_OF):
+        with self._turn, self._running(WARN_OF if self._stepped_from is None else 0.0):
             if self._stepped_from is None:
                 self._stepped_from = float(self._driver.time)
                 self.advances.append(0.0)

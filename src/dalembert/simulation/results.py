@@ -42,7 +42,7 @@ class Results:
     _asked: AskedTime
     _at_frame: checkpoint.Snapshot | None
     _begun_from: checkpoint.Checkpoint | None
-    _alone: Any
+    _turn: Any
     _contact_points: bool
     _record: Any
     _warn_after: Any
@@ -117,7 +117,7 @@ class Results:
             raise ValueError(
                 f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
             )
-        with self._alone():
+        with self._turn:
             try:
                 found = checkpoint.detach(trajectory.dataset, checkpoint.NOW)
                 self._go_on_from(float(trajectory.times[-1]), y, trajectory.last_joint_coordinates, found, trajectory)

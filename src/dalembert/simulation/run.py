@@ -28,6 +28,28 @@ from .run_warnings import changed_since, of_the_steps, stability_warning
 SNAPSHOT_EVERY = 0.02  # s of wall time between snapshots for an interrupted run
 
 
+class Turn:
+    """A context in which nothing else may advance a run. Raises RuntimeError if something does."""
+
+    def __init__(self) -> None:
+        self._lock, self._holder = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            if self._holder == threading.get_ident():
+                raise RuntimeError(
+                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
+                )
+            raise RuntimeError(
+                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
+                "run_batch or sweep"
+            )
+        self._holder = threading.get_ident()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
 class Advancing:
     """The part of `Simulation` that advances time."""
 
@@ -45,8 +67,7 @@ class Advancing:
     _y: np.ndarray
     _dydt: np.ndarray
     _asked: AskedTime
-    _lock: threading.Lock
-    _holder: int
+    _turn: Turn
     _advancing: bool
     _lent: bool
     _seen: np.ndarray | None
@@ -81,7 +102,7 @@ class Advancing:
         that one of its own functions was called from.
         """
         seconds = positive("duration", duration, "s")
-        with self._alone():
+        with self._turn:
             self.advances.append(seconds)
             self._stepped_from = None
             self._go_on(self._asked.add(seconds), progress)
@@ -89,7 +110,7 @@ class Advancing:
 
     def advance_frame(self) -> Self:
         """Run on to the next frame and record it. Raises as `advance` does."""
-        with self._alone():
+        with self._turn:
             self._stepped_from = None
             end = next_frame(self.time, self.frames)
             self._asked.begin(end)
@@ -110,11 +131,12 @@ class Advancing:
 
     @contextmanager
     def _running(self, duration: float) -> Iterator[None]:
-        """A context in which the run goes on, for about so many seconds: changes of the state are noticed before, forces that
-        the user applied end with it."""
+        """A context in which the run goes on, for about so many seconds, 0 where warnings were given: changes of the state are
+        noticed before, forces that the user applied end with it."""
         start = time.perf_counter()
         self._notice_changes()
-        self._warn_before(duration)
+        if duration > 0.0:
+            self._warn_before(duration)
         self._advancing = True
         try:
             with interrupt.deferred():
@@ -196,24 +218,6 @@ class Advancing:
         if time.perf_counter() > self._snapshot_due:  # frames that take less are not interrupted
             self._at_frame = checkpoint.snapshot(self)
             self._snapshot_due = time.perf_counter() + SNAPSHOT_EVERY
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """A context in which nothing else may advance the run. Raises RuntimeError if something does."""
-        if not self._lock.acquire(blocking=False):
-            if self._holder == threading.get_ident():
-                raise RuntimeError(
-                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
-                )
-            raise RuntimeError(
-                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
-                "run_batch or sweep"
-            )
-        self._holder = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     @property
     def warnings(self) -> list[str]:
