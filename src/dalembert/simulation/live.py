@@ -23,6 +23,13 @@ from .handles import BodyHandle, Handle, JointHandle, ObstacleHandle, ParticlesH
 from .recording import Recorder
 from .registry import whole
 
+class UnknownName(KeyError, ValueError):
+    """A name that nothing has, or several things have."""
+
+    def __str__(self) -> str:  # that of KeyError is in quotes
+        return str(self.args[0])
+
+
 NO_FORCE = np.zeros(3)
 WARN_OF = 1.0  # s: the run that steps are the beginning of, at least, for warnings of unstable steps
 
@@ -71,19 +78,24 @@ class Live(Applying, Branching):
         count = n if type(n) is int and n > 0 else whole("n", n)
         dt = self.settings["dt"]
         with self._turn, self._running(WARN_OF if self._stepped_from is None else 0.0):
-            if self._stepped_from is None:
-                self._stepped_from = float(self._driver.time)
-                self.advances.append(0.0)
+            begun, before = self._stepped_from, self._driver.time
+            if begun is None:
+                begun = float(self._asked.total + self._asked.rest)
             try:
                 self._make_steps(count, dt)
             finally:
-                now = float(self._driver.time)
-                self._asked.begin(now)
-                self.advances[-1] = now - self._stepped_from
-                if now == self._stepped_from:  # nothing was done
-                    self.advances.pop()
-                    self._stepped_from = None
+                self._note_steps(begun, before)
         return self
+
+    def _note_steps(self, begun: float, before: float) -> None:
+        """Note, for a replay, that `advance` would have led from the time `begun` to the current one."""
+        now = self._driver.time
+        if now > before:
+            if self._stepped_from is None:
+                self._stepped_from = begun
+                self.advances.append(0.0)
+            self.advances[-1] = now - begun
+            self._asked.begin(now)
 
     def _make_steps(self, count: int, dt: float | None) -> None:
         """Make so many steps; frames on the way are recorded."""
@@ -107,7 +119,7 @@ class Live(Applying, Branching):
     def _record_now(self) -> None:
         """Record the current state if steps have led beyond the last frame."""
         if self._unrecorded and not self._advancing:
-            self._unrecorded = False
+            self._unrecorded, self._stepped_from = False, None
             self._notice_changes()
             if self._driver.time > self.recorder.frames["time"][-1]:
                 self._record()
@@ -152,15 +164,15 @@ class Live(Applying, Branching):
             own = getattr(item, "scene_item", item)
             kinds = [kind for kind in kinds if tables[kind][name] is own]
             if not kinds:
-                raise KeyError(f"{item!r:.80} is nothing of scene {scene.name!r}; give what add_body, hinge, … returned")
+                raise UnknownName(f"{item!r:.80} is nothing of scene {scene.name!r}; give what add_body, hinge, … returned")
         if len(kinds) > 1:
             ways = " or ".join(f"sim.{kind}({name!r})" for kind in kinds)
-            raise KeyError(f"{name!r} is the name of several things of scene {scene.name!r}; use {ways}")
+            raise UnknownName(f"{name!r} is the name of several things of scene {scene.name!r}; use {ways}")
         if not kinds:
             known = [*scene.bodies, *scene.joints, *scene.obstacles, *scene.particles]
             near = closest(str(name), known)
             hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(known[:8])}"
-            raise KeyError(f"nothing in scene {scene.name!r} is called {name!r:.80}{hint}")
+            raise UnknownName(f"nothing in scene {scene.name!r} is called {name!r:.80}{hint}")
         handle = KINDS[kinds[0]](self, tables[kinds[0]][name])
         if isinstance(item, str):
             self._handles[item] = handle
@@ -185,7 +197,7 @@ class Live(Applying, Branching):
     def _item(self, kind: str, table: dict[str, Any], name: str) -> Any:
         if name not in table:
             known = ", ".join(list(table)[:8]) or "none"
-            raise KeyError(f"scene {self.model.scene.name!r} has no {kind} {name!r:.80}; there are {known}")
+            raise UnknownName(f"scene {self.model.scene.name!r} has no {kind} {name!r:.80}; there are {known}")
         return table[name]
 
     # Joints -----------------------------------------------------------------------------------------------------------
@@ -273,5 +285,5 @@ def closest(name: str, known: list[str]) -> str | None:
     """The name most like this one, if any is near."""
     import difflib
 
-    found = difflib.get_close_matches(name, known, 1)
+    found = difflib.get_close_matches(name, known, 1, 0.5)
     return found[0] if found else None

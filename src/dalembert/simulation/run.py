@@ -85,6 +85,7 @@ class Advancing:
     changed: Callable[[], None]
     _notice_changes: Callable[[], None]
     _held_until: Callable[[float], float]
+    _record_now: Callable[[], None]
     _end_of_forces: Callable[[int], None]
     _stepped_from: float | None  # s, where the calls of `step` since the last call of `advance` began
     _effort_frame: Callable[[], dict[str, np.ndarray]]
@@ -103,6 +104,7 @@ class Advancing:
         """
         seconds = positive("duration", duration, "s")
         with self._turn:
+            self._record_now()
             self.advances.append(seconds)
             self._stepped_from = None
             self._go_on(self._asked.add(seconds), progress)
@@ -111,6 +113,7 @@ class Advancing:
     def advance_frame(self) -> Self:
         """Run on to the next frame and record it. Raises as `advance` does."""
         with self._turn:
+            self._record_now()
             self._stepped_from = None
             end = next_frame(self.time, self.frames)
             self._asked.begin(end)

@@ -65,6 +65,11 @@ class DerivedArray(np.ndarray):
         if isinstance(source, DerivedArray) and hasattr(source, "_values"):
             self._values, self._write = source._values, source._write
 
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
+        """The result of a calculation is a plain array, or a number."""
+        plain = np.asarray(array)
+        return plain[()] if return_scalar or plain.ndim == 0 else plain
+
     def __setitem__(self, key: Any, value: Any) -> None:
         values = getattr(self, "_values", None)
         if values is None or self.flags.writeable or not np.may_share_memory(self, values):
