@@ -9,8 +9,7 @@ calls of compiled code. Only the main thread of a process receives signals; in o
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from signal import SIGINT
 from time import perf_counter
 from typing import Any
@@ -37,28 +36,32 @@ _state = _State()
 _main = threading.main_thread().ident
 
 
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Within it Ctrl-C waits for `poll`, for a function of the user's, or for the end."""
-    if threading.get_ident() != _main:
-        yield
-        return
-    if _state.handler is not None:  # a function of the user's runs another scene
-        immediate, _state.immediate = _state.immediate, False
-        try:
-            yield
-        finally:
-            _state.immediate = immediate
-        return
-    handler = getsignal(INTERRUPT)
-    if not callable(handler):
-        yield
-        return
-    _state.handler, _state.waiting, _state.immediate = handler, None, False
-    signal(INTERRUPT, _arrive)
-    try:
-        yield
-    finally:
+class Deferred:
+    """A context within which Ctrl-C waits for `poll`, for a function of the user's, or for the end."""
+
+    __slots__ = ("_before", "_nested")
+
+    def __enter__(self) -> None:
+        self._before: Any = None  # the handler of the signal, or whether a function of the user's runs
+        self._nested = _state.handler is not None  # a function of the user's runs another scene
+        if threading.get_ident() != _main:
+            return
+        if self._nested:
+            self._before, _state.immediate = _state.immediate, False
+            return
+        handler = getsignal(INTERRUPT)
+        if callable(handler):
+            self._before = _state.handler = handler
+            _state.waiting, _state.immediate = None, False
+            signal(INTERRUPT, _arrive)
+
+    def __exit__(self, *error: object) -> None:
+        handler = self._before
+        if handler is None:
+            return
+        if self._nested:
+            _state.immediate = handler
+            return
         signal(INTERRUPT, handler)
         waiting, _state.handler, _state.waiting = _state.waiting, None, None
         if waiting is not None:

@@ -15,7 +15,7 @@ from . import checkpoint
 from .clock import AskedTime
 from .control import Clock
 from .recording import Recorder
-from .run import Turn
+from .run import Course, Turn
 from .wrenches import APPLIED, Wrenches
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class Branching:
         for name in OWN:
             setattr(own, name, copy.copy(getattr(run, name)))
         own.event_times = {name: list(times) for name, times in run.event_times.items()}
-        own._turn, own._reader, own._motors, own._handles = Turn(), None, {}, {}
+        own._turn, own._course, own._reader, own._motors, own._handles = Turn(), Course(own), None, {}, {}
         own._asked, own._lent, own._seen, own._advancing = AskedTime(run.time), False, None, False
         own._clock = None if run._clock is None else Clock(run._clock.function, run._clock.rate)
         own._room = (np.zeros_like(run._room[0]), np.zeros_like(run._room[1]))

@@ -22,6 +22,7 @@ from .clock import next_frame, slack
 from .handles import BodyHandle, Handle, JointHandle, ObstacleHandle, ParticlesHandle
 from .recording import Recorder
 from .registry import whole
+from .run import Course
 
 class UnknownName(KeyError, ValueError):
     """A name that nothing has, or several things have."""
@@ -49,7 +50,8 @@ class Live(Applying, Branching):
     _handles: dict[Any, Handle]
     _asked: Any
     _turn: Any
-    _running: Any
+    _course: Course
+    _warn_before: Callable[[float], None]
     _to: Callable[..., None]
     _record: Callable[[], None]
     _warn_after: Callable[[], None]
@@ -76,13 +78,14 @@ class Live(Applying, Branching):
         (0.5, -1.25)
         """
         count = n if type(n) is int and n > 0 else whole("n", n)
-        dt = self.settings["dt"]
-        with self._turn, self._running(WARN_OF if self._stepped_from is None else 0.0):
+        if self._stepped_from is None:
+            self._warn_before(WARN_OF)
+        with self._turn, self._course:
             begun, before = self._stepped_from, self._driver.time
             if begun is None:
                 begun = float(self._asked.total + self._asked.rest)
             try:
-                self._make_steps(count, dt)
+                self._make_steps(count, self.settings["dt"])
             finally:
                 self._note_steps(begun, before)
         return self
@@ -99,22 +102,23 @@ class Live(Applying, Branching):
 
     def _make_steps(self, count: int, dt: float | None) -> None:
         """Make so many steps; frames on the way are recorded."""
-        driver, recorded = self._driver, len(self.recorder)
+        times = self.recorder.frames["time"]
+        recorded, now = len(times), self._driver.time
         if dt is None:
             for _ in range(count):
                 if not self.stopped:
-                    self._to(next_frame(float(self._driver.time), self.frames))
+                    self._to(next_frame(self._driver.time, self.frames))
         else:
-            end = float(driver.time) + count * dt
-            while not self.stopped and self._driver.time < end - 0.5 * dt:
-                frame = next_frame(float(self._driver.time), self.frames)
-                if frame <= end + slack(end):
-                    self._to(frame)
-                else:
-                    self._to(end, record=False)
-        if len(self.recorder) > recorded:
+            end = now + count * dt
+            while not self.stopped and now < end - 0.5 * dt:
+                frame = next_frame(now, self.frames)
+                ends_frame = frame <= end + slack(end)
+                self._to(frame if ends_frame else end, ends_frame)
+                now = self._driver.time
+        times = self.recorder.frames["time"]
+        if len(times) > recorded:
             self._warn_after()
-        self._unrecorded = self.recorder.frames["time"][-1] < self._driver.time
+        self._unrecorded = times[-1] < self._driver.time
 
     def _record_now(self) -> None:
         """Record the current state if steps have led beyond the last frame."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -48,6 +47,40 @@ class Turn:
 
     def __exit__(self, *error: object) -> None:
         self._lock.release()
+
+
+class Course:
+    """A context in which a run goes on: changes of the state are noticed before; forces that the user applied end with it."""
+
+    def __init__(self, run: Any) -> None:
+        self._run, self._deferred, self._start = run, interrupt.Deferred(), 0.0
+
+    def __enter__(self) -> None:
+        run, self._start = self._run, time.perf_counter()
+        if run._seen is not None:
+            run._notice_changes()
+        run._advancing = True
+        self._deferred.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: Any) -> None:
+        run = self._run
+        try:
+            self._deferred.__exit__()
+        except BaseException as late:  # Ctrl-C in the meantime
+            kind, error = type(late), late
+            raise
+        finally:
+            if error is not None:
+                run._asked.begin(run.time)
+            if isinstance(error, KeyboardInterrupt):
+                run.interrupted = True
+                error.simulation = run  # type: ignore[attr-defined]
+            run._advancing = False
+            if run._wrenches is not None:
+                run._end_of_forces(BY_USER)
+            run.wall_time += time.perf_counter() - self._start
+        if run._lent and error is None:
+            run._seen = run._y[: -ledger_size(run.model)].copy()
 
 
 class Advancing:
@@ -122,7 +155,9 @@ class Advancing:
 
     def _go_on(self, end: float, progress: Callable[[Any], Any] | None) -> None:
         """Run until `end` (s), frame by frame."""
-        with self._running(end - self.time):
+        self._notice_changes()
+        self._warn_before(end - self.time)
+        with Course(self):
             for target in frame_times(self.time, self.frames, end, lambda: self.time):
                 if self.stopped:
                     break
@@ -131,31 +166,6 @@ class Advancing:
                     interrupt.call(progress, self)
                 interrupt.poll()
         self._warn_after()
-
-    @contextmanager
-    def _running(self, duration: float) -> Iterator[None]:
-        """A context in which the run goes on, for about so many seconds, 0 where warnings were given: changes of the state are
-        noticed before, forces that the user applied end with it."""
-        start = time.perf_counter()
-        self._notice_changes()
-        if duration > 0.0:
-            self._warn_before(duration)
-        self._advancing = True
-        try:
-            with interrupt.deferred():
-                yield
-        except BaseException as error:
-            self._asked.begin(self.time)
-            if isinstance(error, KeyboardInterrupt):
-                self.interrupted = True
-                error.simulation = self  # type: ignore[attr-defined]
-            raise
-        finally:
-            self._advancing = False
-            self._end_of_forces(BY_USER)
-            self.wall_time += time.perf_counter() - start
-        if self._lent:
-            self._seen = self._y[: -ledger_size(self.model)].copy()
 
     def _to(self, target: float, record: bool = True) -> None:
         """Integrate to a time (s), stopping at events and at calls of the controller; `record` a frame there."""

@@ -38,7 +38,7 @@ from .precompile import precompile
 from .recording import Recorder
 from .registry import Method, positive, require_kinds
 from .results import Results
-from .run import Advancing, Turn
+from .run import Advancing, Course, Turn
 from .run_warnings import SOLVERS, at_the_start, sizes
 from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings
 from .setup import require_known, set_up, with_method_options
@@ -150,7 +150,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
         self._compiled = self.model
         self._room = (np.zeros(self.model.size + len(LIVE_ENTRIES)), np.zeros(self.model.size + len(LIVE_ENTRIES)))
         self._handles: dict[Any, Any] = {}
-        self._asked, self._turn = AskedTime(), Turn()
+        self._asked, self._turn, self._course = AskedTime(), Turn(), Course(self)
         self._clock = make_clock(controller, control_rate, dt)
         if self._clock is not None:
             self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
