@@ -58,7 +58,10 @@ def test_further_entries_of_the_ledger_in_the_middle_of_a_run_keep_its_bits(name
     build, settings = STEPPERS[name]
     plain = dal.Simulation(build(), **settings).advance(0.0777).advance(0.1111)
     longer = idle(dal.Simulation(build(), **settings).advance(0.0777)).advance(0.1111)
-    assert longer.model.size == plain.model.size + 2 and longer.trajectory.work.shape[1] == len(plain.model.force_names) + 2
+    assert (
+        longer.model.size == plain.model.size + 2
+        and longer.trajectory.work.shape[1] == len(plain.model.force_names) + 2
+    )
     np.testing.assert_array_equal(frames(longer), frames(plain))
     assert longer.report.steps == plain.report.steps
     assert set(longer.report.work) - set(plain.report.work) == {"applied forces", "changes of the state"}
@@ -68,13 +71,17 @@ def test_coordinates_of_the_users_refuse_forces_on_bodies_by_name():
     name = next(name for name in STEPPERS if callable(STEPPERS[name][1].get("coordinates")))
     build, settings = STEPPERS[name]
     run = dal.Simulation(build(), **settings)
-    with pytest.raises(ValueError, match="coordinates of your own.*use coordinates='maximal' or 'joint'"):
+    with pytest.raises(ValueError, match=r"coordinates of your own.*use coordinates='maximal' or 'joint'"):
         run[next(iter(run.model.scene.bodies.values()))].apply_force((1.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
     ("build", "settings"),
-    [(tumbling_boxes, {"dt": 1 / 240}), (arm, {"method": "rk4", "dt": 0.01}), (arm, {"coordinates": "joint", "rtol": 1e-8})],
+    [
+        (tumbling_boxes, {"dt": 1 / 240}),
+        (arm, {"method": "rk4", "dt": 0.01}),
+        (arm, {"coordinates": "joint", "rtol": 1e-8}),
+    ],
 )
 def test_a_pickle_goes_on_with_the_same_bits(build, settings):
     run = dal.Simulation(build(), **settings).step(25)

@@ -58,7 +58,7 @@ def test_a_force_of_a_controller_acts_until_its_next_call():
     sim = dal.Simulation(ball(), method="rk4", dt=0.01, controller=push, control_rate=10.0)
     for _ in range(40):
         sim.step()
-    assert sim["ball"].velocity[0] == pytest.approx(4.0 * 0.2 / 2.0, rel=1e-12)  # from 0, and from 0.1 s, for 0.1 s each
+    assert sim["ball"].velocity[0] == pytest.approx(4.0 * 0.2 / 2.0, rel=1e-12)  # twice for 0.1 s
     assert sim.report.work["applied forces"] == pytest.approx(0.5 * 2.0 * 0.4**2, rel=1e-12)
 
 
@@ -76,8 +76,8 @@ def test_forces_end_with_a_call_that_fails_too():
 
 # Work -----------------------------------------------------------------------------------------------------------------
 
-# How well the entry agrees with F · Δx: to rounding where time steps move free bodies, which book with the displacement of the
-# step; where joints turn, and by integration methods, to the error of the method.
+# How well the entry agrees with F · Δx: to rounding where time steps move free bodies, as they book with the displacement of
+# the step; where joints turn, and by integration methods, to the error of the method.
 ROUNDING, LEAPFROG, ADAPTIVE = 1e-9, 2e-4, 1e-6
 PUSHED = {
     "dormand_prince": ADAPTIVE, "dop853": ADAPTIVE, "rk4": ADAPTIVE, "splitting": LEAPFROG,
@@ -91,8 +91,8 @@ PUSHED = {
 
 @pytest.mark.parametrize("name", PUSHED)
 def test_the_work_of_a_force_is_force_times_displacement(name):
-    """A constant force at the centre of mass, by every way to step, in both coordinates: its entry of the ledger is F · Δx, summed
-    over the calls, and the balance closes as well as without it."""
+    """A constant force at the centre of mass, by every way to step, in both coordinates: its entry of the ledger is F · Δx,
+    summed over the calls, and the balance closes as well as without it."""
     build, settings = STEPPERS[name]
     plain = dal.Simulation(build(), **settings).advance(0.2).report
     sim = dal.Simulation(build(), **settings)
@@ -108,7 +108,11 @@ def test_the_work_of_a_force_is_force_times_displacement(name):
 
 
 def test_the_work_of_a_torque_is_torque_times_angle():
-    for settings in ({"method": "rk4", "dt": 0.01}, {"rtol": 1e-10}, {"method": "rk4", "dt": 0.01, "coordinates": "joint"}):
+    for settings in (
+        {"method": "rk4", "dt": 0.01},
+        {"rtol": 1e-10},
+        {"method": "rk4", "dt": 0.01, "coordinates": "joint"},
+    ):
         sim = dal.Simulation(ball(), **settings)
         inertia = sim.model.scene.bodies["ball"].inertia[2, 2]
         for _ in range(10):
@@ -122,6 +126,7 @@ def test_the_work_of_a_torque_is_torque_times_angle():
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 def test_applied_forces_do_what_a_load_of_the_scene_does(coordinates):
     """Another way to exert the same force: a constant load, in the scene from the start. Contact, friction and a pile."""
+
     def build(loaded):
         scene = box_on_floor()
         scene.add_body("top", dal.Box(0.15, 0.15, 0.1), mass=1.0, position=(0, 0, 0.25))

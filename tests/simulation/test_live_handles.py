@@ -71,7 +71,9 @@ def test_a_name_that_a_body_and_a_joint_share_is_asked_for_by_kind():
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{"method": "rk4", "dt": 0.01}, {"method": "rk4", "dt": 0.01, "coordinates": "joint"}])
+@pytest.mark.parametrize(
+    "settings", [{"method": "rk4", "dt": 0.01}, {"method": "rk4", "dt": 0.01, "coordinates": "joint"}]
+)
 def test_a_body_reads_what_it_was_given(settings):
     sim = dal.Simulation(spinning(), **settings)
     top = sim["top"]
@@ -100,7 +102,7 @@ def test_what_was_read_does_not_change_when_the_run_goes_on():
     kept = before.copy()
     sim.step(10)
     np.testing.assert_array_equal(before, kept)
-    with pytest.raises(ValueError, match=r"this position is that of t = 0 s, and the run is at 0.1 s; assign to the attribute"):
+    with pytest.raises(ValueError, match=r"this position is that of t = 0 s, and the run is at 0.1 s; assign"):
         before[2] = 7.0
     assert type(before + 1.0) is np.ndarray and isinstance(before @ before, float)
 
@@ -145,7 +147,7 @@ def test_kinematic_bodies_and_obstacles_have_handles():
     np.testing.assert_allclose(lift.position, (5.0, 0.0, 0.2), atol=1e-12)
     np.testing.assert_allclose(lift.velocity, (0.0, 0.0, 2.0), atol=1e-12)
     for change in ("position", "velocity", "angular_velocity"):
-        with pytest.raises(ValueError, match="its .* is that of its motion; change it with sim.set_motion"):
+        with pytest.raises(ValueError, match=r"its .* is that of its motion; change it with sim.set_motion"):
             setattr(lift, change, (0.0, 0.0, 1.0))
     with pytest.raises(ValueError, match="is that of its motion"):
         lift.apply_force((1.0, 0.0, 0.0))
@@ -195,7 +197,9 @@ def test_contact_forces_by_pair_are_the_weights_above(settings):
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", [{"method": "rk4", "dt": 0.01}, {"method": "rk4", "dt": 0.01, "coordinates": "joint"}])
+@pytest.mark.parametrize(
+    "settings", [{"method": "rk4", "dt": 0.01}, {"method": "rk4", "dt": 0.01, "coordinates": "joint"}]
+)
 def test_what_is_written_is_read_and_its_energy_is_booked(settings):
     sim = dal.Simulation(spinning(), **settings)
     top = sim["top"]
@@ -214,7 +218,9 @@ def test_what_is_written_is_read_and_its_energy_is_booked(settings):
     sim.advance(0.1)
     report = sim.report
     assert report.work["changes of the state"] == pytest.approx(after - before, rel=1e-12)
-    assert report.energy_residual < 1e-9 and report.momentum_residual < 1e-12 and report.angular_momentum_residual < 1e-9
+    assert (
+        report.energy_residual < 1e-9 and report.momentum_residual < 1e-12 and report.angular_momentum_residual < 1e-9
+    )
 
 
 def test_velocities_of_what_has_joints_are_shared_by_the_joints():
@@ -244,7 +250,7 @@ def test_positions_of_what_has_joints_are_set_by_the_joint():
     change = 0.5 * (inertia + 2.0) * 4.0 - 2.0 * G
     assert sim.report.work["changes of the state"] == pytest.approx(change, rel=1e-9)
     maximal = dal.Simulation(pendulum(), rtol=1e-9)
-    with pytest.raises(ValueError, match="joint 'pivot' holds it.*use coordinates='joint'"):
+    with pytest.raises(ValueError, match=r"joint 'pivot' holds it.*use coordinates='joint'"):
         maximal["bob"].orientation = Q
     with pytest.raises(ValueError, match="runs in maximal coordinates; pass coordinates='joint'"):
         maximal["pivot"].position = 0.5

@@ -66,7 +66,11 @@ def test_a_controller_is_called_at_its_rate_whatever_the_steps():
     calls = [[], []]
     for each, counts in zip(calls, ([24], [1] * 24), strict=True):
         sim = dal.Simulation(
-            pendulum(), method="rk4", dt=1 / 240, controller=lambda run, each=each: each.append(run.time), control_rate=60
+            pendulum(),
+            method="rk4",
+            dt=1 / 240,
+            controller=lambda run, each=each: each.append(run.time),
+            control_rate=60,
         )
         for count in counts:
             sim.step(count)
@@ -91,7 +95,7 @@ def test_adaptive_contact_by_events_steps_to_frames():
 @pytest.mark.parametrize("n", [0, -1, 1.5, "3", True, None])
 def test_numbers_of_steps_that_are_not_whole_are_refused(n):
     sim = dal.Simulation(ball(), method="rk4", dt=0.01)
-    with pytest.raises(ValueError, match="n is .*; give a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"n is .*; give a whole number of at least 1"):
         sim.step(n)
 
 

@@ -9,13 +9,13 @@ calls of compiled code. Only the main thread of a process receives signals; in o
 from __future__ import annotations
 
 import threading
+
+# Those of the module `signal` without its enumerations, which take 10 µs a call: as long as many a step.
+from _signal import getsignal, signal
 from collections.abc import Callable
 from signal import SIGINT
 from time import perf_counter
 from typing import Any
-
-# Those of the module `signal` without its enumerations, which take 10 µs a call: as long as many a step.
-from _signal import getsignal, signal
 
 
 class _State:

@@ -162,7 +162,7 @@ class FixedStepper(Stepper):
 
     def __init__(self, settings: Any, options: Any, report: Any, events: StepEvents) -> None:
         self.settings, self.report = settings, report
-        self._done = report.view(np.ndarray)["steps"]  # a view of an array is read many times faster than one of records
+        self._done = report.view(np.ndarray)["steps"]  # which is read many times faster than a field of records
         self._dt = float(settings.dt)
         self._options, self._events = options, events
         self._start, self._before, self._pace = 0.0, 0, Pace()

@@ -51,7 +51,8 @@ def with_entries(model: Model) -> Model:
 
     return dataclasses.replace(
         model, tables={**model.tables, "forces": forces}, force_names=(*model.force_names, *unused(model.force_names)),
-        initial=with_live_entries(model.initial), weights=with_live_entries(model.weights), momentum=with_live_entries(model.momentum),
+        initial=with_live_entries(model.initial), weights=with_live_entries(model.weights),
+        momentum=with_live_entries(model.momentum),
     )  # fmt: skip
 
 

@@ -21,8 +21,11 @@ from .wrenches import APPLIED, Wrenches
 if TYPE_CHECKING:
     from .simulation import Simulation
 
+OF_REPORT = ("_before", "_worst", "_mark", "_creeps", "worst_gap", "frame_gap")  # attributes of steppers
 OF_TREE = ("z", "dzdt", "known")  # the state in joint coordinates
-OF_STATE = {"y", "dydt", "stepper.booked", *(f"stepper.{name}" for name in OF_TREE), *(f"stepper.bodies.{name}" for name in OF_TREE)}
+OF_STATE = {
+    "y", "dydt", "stepper.booked", *(f"stepper.{name}" for name in OF_TREE), *(f"stepper.bodies.{name}" for name in OF_TREE)
+}  # fmt: skip
 """Fields of a checkpoint that have the entries of the state."""
 NOT_COUNTS = ("struck", "room", "again", "status", "unnoted", "contacts", "wants_finisher", "naps", "steps")
 OWN = ("advances", "by_hand", "released", "event_times", "_spent", "_warnings", "_warned", "settings")
@@ -64,7 +67,9 @@ def with_longer_ledger(run: Any, model: Model, lengthened: Callable[[np.ndarray]
     run._at_frame, run._snapshot_due = None, 0.0
 
 
-def _fit(found: checkpoint.Checkpoint, run: Any, lengthened: Callable[[np.ndarray], np.ndarray]) -> checkpoint.Checkpoint:
+def _fit(
+    found: checkpoint.Checkpoint, run: Any, lengthened: Callable[[np.ndarray], np.ndarray]
+) -> checkpoint.Checkpoint:
     """A checkpoint with the further entries and rows of a run."""
     rows = len(run.model.tables["forces"])
     values = {name: _longer(name, each, lengthened) for name, each in found.values.items()}
@@ -93,7 +98,7 @@ def counts_of(stepper: Any) -> list[dict[str, Any]]:
     """What the report says of the steps so far, which a checkpoint does not have: of a stepper, and of those inside it."""
     found = []
     for one in _inside(stepper):
-        own = {name: getattr(one, name) for name in ("_before", "_worst", "_mark", "_creeps", "worst_gap", "frame_gap") if name in vars(one)}
+        own = {name: getattr(one, name) for name in OF_REPORT if name in vars(one)}
         found.append({"own": own} | {name: np.array(table) for name, table in _counters(one).items()})
     return found
 
@@ -196,8 +201,8 @@ class Branching:
         recorder = run.recorder
         saved = Saved(
             run.model.scene, arguments, float(run.time), run._wrenches is not None,
-            checkpoint.of_snapshot(run, checkpoint.snapshot(run)),
-            counts_of(run._driver), run._system.timer, recorder.frames, (recorder.points_every, recorder._points, recorder._last_points),
+            checkpoint.of_snapshot(run, checkpoint.snapshot(run)), counts_of(run._driver), run._system.timer,
+            recorder.frames, (recorder.points_every, recorder._points, recorder._last_points),
             {name: getattr(run, name) for name in PLAIN},
         )  # fmt: skip
         return restored, (type(self), saved)

@@ -18,7 +18,7 @@ from ..scene.body import Body
 from ..scene.checks import finite, real_array, rotation_matrix, unit_quaternion
 from ..scene.contact import Obstacle
 from ..scene.joint import Joint
-from ..scene.particles import Particles
+from ..scene.particles import Particle, Particles
 from .applied import WRITTEN
 from .control import INPUTS, inputs_of, motor_row
 from .state import SYMMETRIC, DerivedArray
@@ -167,11 +167,9 @@ class BodyHandle(Touching):
         joints = [joint.name for joint in model.scene.joints.values() if self.scene_item in joint.bodies]
         held = [name for name in joints if name not in self._run.released]
         if held:
-            way = "set sim.joint(name).position" if model.tree is not None else "use coordinates='joint', in which joints"
-            more = "" if model.tree is not None else " can be set"
-            raise ValueError(
-                f"body {self.name!r}: joint {held[0]!r} holds it, so that its {what} cannot be set; {way}{more}"
-            )
+            tree = model.tree is not None
+            way = "set sim.joint(name).position" if tree else "use coordinates='joint', in which joints can be set"
+            raise ValueError(f"body {self.name!r}: joint {held[0]!r} holds it, so that its {what} cannot be set; {way}")
 
     @property
     def _owner(self) -> str:
@@ -354,8 +352,8 @@ class JointHandle(Handle):
         """Its motor: name, row of the table of forces, and the input that is its target."""
         names = self.motors
         if len(names) != 1:
-            what = f"{len(names)} motors, {', '.join(names)}; use sim.set_motor" if names else "no motor; add one with motor()"
-            raise ValueError(f"joint {self.name!r} has {what}")
+            several = f"{len(names)} motors, {', '.join(names)}; use sim.set_motor"
+            raise ValueError(f"joint {self.name!r} has {several if names else 'no motor; add one with motor()'}")
         row = motor_row(self._run.model, self._run._system, names[0])
         taken = inputs_of(row)
         if not taken:
@@ -392,12 +390,13 @@ class ParticlesHandle(Handle):
     def position(self, value: ArrayLike) -> None:
         own = self._block(0)
         new = real_array(f"particles {self.name!r}", "position", value, own.shape)
-        attached = [row[0] for row in self._run.model.attachments] + [
-            end.number for joint in self._run.model.scene.joints.values() for end in joint.bodies if hasattr(end, "number")
-        ]
-        moved = np.flatnonzero((new != own).any(axis=1)) + self._rows.start
-        if set(moved.tolist()) & set(attached):
-            raise ValueError(f"particles {self.name!r}: a joint holds particle {set(moved) & set(attached)}; it cannot be set")
+        joints = self._run.model.scene.joints.values()
+        held = {end.number for joint in joints for end in joint.bodies if isinstance(end, Particle)}
+        moved = held & set((np.flatnonzero((new != own).any(axis=1)) + self._rows.start).tolist())
+        if moved:
+            raise ValueError(
+                f"particles {self.name!r}: a joint holds particle {min(moved) - self._rows.start}; its position cannot be set"
+            )
         with self._run._booked(WRITTEN, f"positions of {self.name!r}"):
             own[:] = new
 

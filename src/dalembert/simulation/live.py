@@ -24,6 +24,7 @@ from .recording import Recorder
 from .registry import whole
 from .run import Course
 
+
 class UnknownName(KeyError, ValueError):
     """A name that nothing has, or several things have."""
 
@@ -162,19 +163,21 @@ class Live(Applying, Branching):
         tables: dict[str, dict[str, Any]] = {
             "body": scene.bodies, "joint": scene.joints, "obstacle": scene.obstacles, "particles": scene.particles
         }  # fmt: skip
-        name = item if isinstance(item, str) else getattr(item, "scene_item", item).name if named(item) else None
+        name: str = item if isinstance(item, str) else getattr(item, "name", "")
         kinds = [kind for kind, table in tables.items() if name in table]
         if not isinstance(item, str):
             own = getattr(item, "scene_item", item)
             kinds = [kind for kind in kinds if tables[kind][name] is own]
             if not kinds:
-                raise UnknownName(f"{item!r:.80} is nothing of scene {scene.name!r}; give what add_body, hinge, … returned")
+                raise UnknownName(
+                    f"{item!r:.80} is nothing of scene {scene.name!r}; give what add_body, hinge, … returned"
+                )
         if len(kinds) > 1:
             ways = " or ".join(f"sim.{kind}({name!r})" for kind in kinds)
             raise UnknownName(f"{name!r} is the name of several things of scene {scene.name!r}; use {ways}")
         if not kinds:
             known = [*scene.bodies, *scene.joints, *scene.obstacles, *scene.particles]
-            near = closest(str(name), known)
+            near = closest(name, known)
             hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(known[:8])}"
             raise UnknownName(f"nothing in scene {scene.name!r} is called {name!r:.80}{hint}")
         handle = KINDS[kinds[0]](self, tables[kinds[0]][name])
@@ -243,14 +246,16 @@ class Live(Applying, Branching):
         mine, theirs = others == first, ones == first
         if second is not None:
             if first == second:
-                raise ValueError(f"contact_force: {self.recorder.owners.names[first]!r} is named twice; name two things")
+                raise ValueError(
+                    f"contact_force: {self.recorder.owners.names[first]!r} is named twice; name two things"
+                )
             mine, theirs = mine & (ones == second), theirs & (others == second)
         return np.asarray(forces[mine].sum(axis=0) - forces[theirs].sum(axis=0))
 
     @property
     def contact_forces(self) -> dict[tuple[str, str], NDArray[np.float64]]:
-        """(a, b) → (3,) N, the force of contact on b from a, of all pairs that touch: see `contact_force`. Each pair is listed
-        once, a body before what stands in the scene after it, and before obstacles."""
+        """(a, b) → (3,) N, the force of contact on b from a, of all pairs that touch: see `contact_force`. Each pair is there
+        once, in the order of the scene, bodies before obstacles."""
         points, names, found = self._points(), self.recorder.owners.names, dict[tuple[str, str], Any]()
         for one, other, force in zip(points["a"].tolist(), points["b"].tolist(), points["force"], strict=True):
             key, sign = ((names[one], names[other]), 1.0) if one < other else ((names[other], names[one]), -1.0)
@@ -278,11 +283,6 @@ class Live(Applying, Branching):
 KINDS: dict[str, Any] = {
     "body": BodyHandle, "joint": JointHandle, "obstacle": ObstacleHandle, "particles": ParticlesHandle
 }  # fmt: skip
-
-
-def named(item: Any) -> bool:
-    """Whether something has a name, as handles and the things of a scene do."""
-    return isinstance(item, Handle | Body | Joint | Obstacle | Particles)
 
 
 def closest(name: str, known: list[str]) -> str | None:

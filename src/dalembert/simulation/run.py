@@ -21,8 +21,8 @@ from .errors import failure, raised
 from .initial_conditions import ledger_size
 from .recording import Recorder
 from .registry import positive
-from .wrenches import BY_USER
 from .run_warnings import changed_since, of_the_steps, stability_warning
+from .wrenches import BY_USER
 
 SNAPSHOT_EVERY = 0.02  # s of wall time between snapshots for an interrupted run
 
@@ -67,7 +67,7 @@ class Course:
         try:
             self._deferred.__exit__()
         except BaseException as late:  # Ctrl-C in the meantime
-            kind, error = type(late), late
+            error = late
             raise
         finally:
             if error is not None:

@@ -22,8 +22,8 @@ class Named(Protocol):
 
 
 def name_of(item: str | Named, scene: Scene) -> str:
-    """The name of something of a scene, given by its name, by what the scene returned for it, or by a handle. Raises ValueError
-    for things of another scene."""
+    """The name of something of a scene, given by its name, by what the scene returned for it, or by a handle. Raises
+    ValueError for things of another scene."""
     if isinstance(item, str):
         return item
     own, name = getattr(item, "scene_item", item), getattr(item, "name", None)
@@ -143,9 +143,9 @@ class State:
         "_bodies": "(n, 13) x, q, P, L",
         "_commands": "COMMAND rows of what moves by command",
         "_particles": "(2, m, 3) x, p",
+        "_y": "The whole state vector, flat.",
         "model": "The compiled scene.",
         "time": "s.",
-        "_y": "The whole state vector, flat.",
     }
 
     def __init__(self, model: Model, y: np.ndarray, time: float, commands: Any = None) -> None:
@@ -160,9 +160,10 @@ class State:
         numbers, see `Model.body_slice`), positions and then momenta of all particles (`Model.particle_block`), coordinates of
         joints that are counted over full turns, and the ledger of the energy audit. n is `Model.size`.
 
-        ``saved = sim.state.y.copy()`` and later ``sim.state.y = saved`` go back to a state, ledger included. Time goes on, and
-        contacts start without the impulses of the step before: for the same bits take `Simulation.copy`. A state that was
-        saved before forces were applied for the first time, whose ledger is shorter, is accepted.
+        ``saved = sim.state.y.copy()`` and later ``sim.state.y = saved`` go back to a state, ledger included. The time goes
+        on, and contacts start without the impulses of the step before: for the same bits take `Simulation.copy`. A state
+        that was saved before forces were applied for the first time, whose ledger is shorter, is accepted.
+
         Raises ValueError for another shape, and what is not finite."""
         return self._y
 
