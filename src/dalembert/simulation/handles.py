@@ -21,7 +21,7 @@ from ..scene.joint import Joint
 from ..scene.particles import Particle, Particles
 from .applied import WRITTEN
 from .control import INPUTS, inputs_of, motor_row
-from .state import SYMMETRIC, DerivedArray
+from .state import SYMMETRIC, DerivedArray, Named
 
 if TYPE_CHECKING:
     from .live import Live
@@ -68,10 +68,10 @@ class Touching(Handle):
         """Its contact points in the last step, see `Simulation.contacts`."""
         return [each for each in self._run.contacts if self.name in (each.a, each.b)]
 
-    def contact_force(self, other: str | Body | Obstacle | Handle | None = None) -> Vector:
-        """(3,) N, world axes: the force of contact on this from `other`, or from all that touches it. See
+    def contact_force(self, by: str | Named | None = None) -> Vector:
+        """(3,) N, world axes: the force of contact on this by another body or obstacle, or by all that touches it. See
         `Simulation.contact_force`."""
-        return self._run.contact_force(self.name, other)  # type: ignore[no-any-return]
+        return self._run.contact_force(self, by)  # type: ignore[no-any-return]
 
 
 class ObstacleHandle(Touching):

@@ -23,6 +23,7 @@ from .handles import BodyHandle, Handle, JointHandle, ObstacleHandle, ParticlesH
 from .recording import Recorder
 from .registry import whole
 from .run import Course
+from .state import Named, name_of
 
 
 class UnknownName(KeyError, ValueError):
@@ -223,12 +224,11 @@ class Live(Applying, Branching):
 
     # Contact forces by pair -------------------------------------------------------------------------------------------
 
-    def contact_force(
-        self, a: str | Body | Obstacle | Handle, b: str | Body | Obstacle | Handle | None = None
-    ) -> NDArray[np.float64]:
-        """(3,) N, world axes: the force of contact on `a` from `b`, or from all that touches `a` if b is not given. With
-        fixed steps it is the mean over the last step; by events, that at the end of the last step. Zero where nothing
-        touches. That of bodies that sleep is the force of the last recorded frame.
+    def contact_force(self, on: str | Named, by: str | Named | None = None) -> NDArray[np.float64]:
+        """(3,) N, world axes: the force of contact on one body or obstacle by another, or by all that touches it if `by` is not
+        given. With fixed steps it is the mean over the last step; by events, that at the end of the last step. Zero where
+        nothing touches. That of bodies that sleep is the force of the last recorded frame. Contacts with particles are not
+        included. `Trajectory.contact_force_between(by, on)` has it at all recorded frames.
 
         Raises ValueError for what has no contacts: an unknown name, or something without a material.
 
@@ -237,18 +237,17 @@ class Live(Applying, Branching):
         >>> floor = scene.add_obstacle("floor", dal.HalfSpace())
         >>> box = scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=3.0, position=(0, 0, 0.1))
         >>> sim = dal.Simulation(scene, dt=0.01).step(5)
-        >>> [round(float(f), 6) + 0.0 for f in sim.contact_force(box, floor)]
-        [0.0, 0.0, 30.0]
+        >>> round(float(sim.contact_force(box, by=floor)[2]), 3)
+        30.0
         """
-        first, second = self._owner_number(a), None if b is None else self._owner_number(b)
+        first, second = self._owner_number(on), None if by is None else self._owner_number(by)
         points = self._points()
         ones, others, forces = points["a"], points["b"], points["force"]
         mine, theirs = others == first, ones == first
         if second is not None:
             if first == second:
-                raise ValueError(
-                    f"contact_force: {self.recorder.owners.names[first]!r} is named twice; name two things"
-                )
+                name = self.recorder.owners.names[first]
+                raise ValueError(f"contact_force: {name!r} is named twice; name two things")
             mine, theirs = mine & (ones == second), theirs & (others == second)
         return np.asarray(forces[mine].sum(axis=0) - forces[theirs].sum(axis=0))
 
@@ -272,8 +271,7 @@ class Live(Applying, Branching):
         return np.concatenate([points, asleep]) if len(asleep) else points
 
     def _owner_number(self, item: Any) -> int:
-        name = item if isinstance(item, str) else self[item].name
-        names = self.recorder.owners.names
+        name, names = name_of(item, self.model.scene), self.recorder.owners.names
         if name not in names:
             known = ", ".join(names[:8]) or "none"
             raise ValueError(f"contact_force: {name!r:.80} is no body or obstacle of this run; there are {known}")
