@@ -40,6 +40,7 @@ FIRST = {
         "model-files",
         "methods",
         "motors",
+        "interactive-loop",
         "motions",
         "contact-experiments",
         "piles",
