@@ -239,6 +239,17 @@ def test_an_impulse_into_the_floor_is_answered_before_the_next_step():
     assert sim.report.energy_residual < 1e-10 and sim.report.momentum_residual < 1e-11
 
 
+def test_the_action_of_an_event_may_push_and_its_work_is_booked_once():
+    scene = ball()
+    scene.event("half", lambda t, y: t - 0.5, action=lambda state: sim["ball"].apply_impulse((2.0, 0.0, 0.0)))
+    scene.event("later", lambda t, y: t - 0.7, action=lambda state: sim["ball"].apply_force((0.0, 4.0, 0.0)))
+    sim = dal.Simulation(scene, method="rk4", dt=0.01)
+    sim.advance(1.0)
+    np.testing.assert_allclose(sim["ball"].velocity, (1.0, 2.0 * 0.3, 0.0), atol=1e-12)  # until the end of the call
+    assert sim.report.work["applied forces"] == pytest.approx(0.5 * 2.0 * (1.0 + 0.6**2), rel=1e-12)
+    assert sim.report.work["events"] == pytest.approx(0.0, abs=1e-14) and sim.report.energy_residual < 1e-12
+
+
 # Sleep and robots -----------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.tables import AWAKE
 from ..core.c_function import COMPLETE, MEASURE
 from ..core.status import OK
 from ..dynamics.joint_space.mechanism import JointMechanism
@@ -124,13 +125,24 @@ class Applying:
         if self._wrenches is not None and self._wrenches.clear(who):
             self._driver.inputs_changed()
 
+    def _live_work(self) -> float:
+        """The work of what was applied, and the energy that writes added, so far, J."""
+        if self._wrenches is None:
+            return 0.0
+        at = len(self._y) - len(LEDGER)
+        return float(self._y[at - len(LIVE_ENTRIES) : at].sum())
+
     def _wake(self, body: int) -> None:
         """Wake a body, and what fell asleep with it."""
         bodies = self._driver.bodies
-        if bodies is not None and bodies.settings.sleep_after > 0.0:
-            flags = np.zeros(len(self.model.body_names), bool)
-            flags[body] = True
-            bodies.keep_awake(flags)
+        if bodies is None or not bodies.settings.sleep_after > 0.0:
+            return
+        if bodies.collision.asleep[body] == AWAKE:
+            bodies._tables.slow[body] = min(bodies._tables.slow[body], 0.0)
+            return
+        flags = np.zeros(len(self.model.body_names), bool)
+        flags[body] = True
+        bodies.keep_awake(flags)
 
     # Impulses and writes ----------------------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ class ObstacleHandle(Touching):
 
 
 class BodyHandle(Touching):
-    """A body of a run: `sim["box"]`, or `sim[box]` with what `scene.add_body` returned.
+    """A body of a run: `sim["box"]`, or `sim[box]` with what `Scene.add_body` returned.
 
     Positions are those of the centre of mass; all vectors are in world axes. Attributes that are assigned to change the run
     at once. Joints share a change of velocity by the smallest change in the mass metric, as an impulse would; the energy that

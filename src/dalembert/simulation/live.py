@@ -152,7 +152,7 @@ class Live(Applying, Branching):
     def __getitem__(self, item: str) -> Any: ...
 
     def __getitem__(self, item: Any) -> Any:
-        """The handle of a body, joint, obstacle or group of particles: by its name, or by what `scene.add_body` and the
+        """The handle of a body, joint, obstacle or group of particles: by its name, or by what `Scene.add_body` and the
         others returned. Type checkers know the kind of the latter, and of `body`, `joint`, `obstacle` and `particles`.
 
         Raises KeyError for an unknown name, one that a body and a joint share, and things of another scene.

@@ -118,6 +118,7 @@ class Advancing:
     changed: Callable[[], None]
     _notice_changes: Callable[[], None]
     _held_until: Callable[[float], float]
+    _live_work: Callable[[], float]
     _record_now: Callable[[], None]
     _end_of_forces: Callable[[int], None]
     _stepped_from: float | None  # s, where the calls of `step` since the last call of `advance` began
@@ -195,7 +196,7 @@ class Advancing:
         if event.once:
             self._spent.add(event.name)
         self._record()
-        before = float(np.sum(self.recorder.frames["energies"][-1]))
+        before = float(np.sum(self.recorder.frames["energies"][-1])) - self._live_work()
         for name in event.release:
             self.release(name)
         if event.action is not None:
@@ -203,7 +204,7 @@ class Advancing:
         self.recorder.drop_from(self.time)
         self._record()
         entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
-        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
+        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - self._live_work() - before
         self.recorder.drop_from(self.time)
         self.changed()
         self._record()
