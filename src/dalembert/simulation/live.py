@@ -180,6 +180,8 @@ class Live(Applying, Branching):
             known = [*scene.bodies, *scene.joints, *scene.obstacles, *scene.particles]
             near = closest(name, known)
             hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(known[:8])}"
+            if name in scene.forces:
+                hint = ", but for a force; see sim.set_motor, sim.efforts, and sim.joint(name).target of its joint"
             raise UnknownName(f"nothing in scene {scene.name!r} is called {name!r:.80}{hint}")
         handle = KINDS[kinds[0]](self, tables[kinds[0]][name])
         if isinstance(item, str):
