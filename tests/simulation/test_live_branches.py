@@ -102,13 +102,31 @@ def test_a_copy_of_a_copy_with_forces_that_act_goes_on_with_the_same_bits():
     """A force that was applied and has not acted yet acts in the branch too."""
     run = dal.Simulation(tumbling_boxes(), dt=1 / 240).step(10)
     run.body("box 1").apply_force((3.0, 1.0, 0.0), at=(0.1, 0.2, 0.5))
-    twin = run.copy().copy()
+    twin = copy.copy(run.copy())
     run.step(7)
     twin.step(7)
     assert twin.state.y.tobytes() == run.state.y.tobytes()
     assert run.report.work["applied forces"] != 0.0
     twin["box 1"].velocity = (9.0, 0.0, 0.0)
     assert np.abs(run["box 1"].velocity).max() < 8.0  # nothing is shared
+
+
+def test_a_restart_may_prepare_the_state_by_handles():
+    run = dal.Simulation(tumbling_boxes(), dt=1 / 240).step(10)
+
+    def throw(run):
+        run["box 0"].velocity = (1.0, 0.0, 2.0)
+        run["box 1"].position = (0.0, 3.0, 1.0)
+
+    run.restart(throw)
+    first = run.trajectory
+    np.testing.assert_allclose(first.position.values[0, 1], (0.0, 3.0, 1.0))
+    np.testing.assert_allclose(run["box 0"].velocity, (1.0, 0.0, 2.0), atol=1e-12)
+    before = run.step(50).state.y.copy()
+    assert run.report.integration_error < 1e-9
+    run.restart(throw)
+    assert len(run.recorder) == 1 and run.step(50).state.y.tobytes() == before.tobytes()
+    assert run.reset().model.size == dal.Simulation(tumbling_boxes(), dt=1 / 240).model.size
 
 
 @pytest.mark.parametrize("name", ["contact", "dormand_prince", "rk4", "joint coordinates"])

@@ -189,6 +189,8 @@ class Branching:
         own.recorder = copy_of_recorder(own, run.recorder)
         return twin
 
+    __copy__ = copy
+
     def __reduce__(self) -> tuple[Any, ...]:
         run: Any = self
         run._notice_changes()
