@@ -41,6 +41,7 @@ FIRST = {
         "methods",
         "steps",
         "motors",
+        "interactive-loop",
         "motions",
         "contact-experiments",
         "piles",

@@ -27,6 +27,10 @@ run.report.energy_eror  # error
 run.report.contact.penetraton if run.report.contact else None  # error
 run.plot.enrgy()  # error
 body.velocty  # error
+run[body].positon  # error
+run[body].effort  # error
+run[body].apply_forse((1.0, 0.0, 0.0))  # error
+run.joint("joint").targt  # error
 
 # Keywords that do not exist
 dal.Scene("scene", gravty=(0.0, 0.0, 0.0))  # error

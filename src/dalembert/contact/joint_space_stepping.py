@@ -164,8 +164,7 @@ class JointContactStepper(ContactStepper):
 
     def _set_time(self) -> None:
         """The time of the state, which says where kinematic bodies are."""
-        options = self._tables.options[0]
-        self.own.time = float(options.start + self.report[0].steps * options.dt)
+        self.own.time = self.time
 
     def attempt(self, y: np.ndarray) -> np.ndarray:
         """The state of the last step that was made: of one that failed nothing is kept."""

@@ -266,9 +266,13 @@ class ContactStepper(FixedStepper):
     def _compiled_kernel(self) -> tuple[Callable[[np.ndarray, np.ndarray, float], int], int]:
         """The run of steps, and the address of the jobs of threads."""
         function, data = C_TYPE(STEP_ENTRY.address), int(self._addresses[1][0].ctypes.data)
+        known: tuple[Any, ...] = (None, None)  # the arrays of the last call, and where they are: mostly the same
 
         def run(y: np.ndarray, dydt: np.ndarray, stop: float) -> int:
-            return int(function(data, RUN_STEPS, stop, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size))
+            nonlocal known
+            if y is not known[0] or dydt is not known[1]:
+                known = (y, dydt, y.ctypes.data, y.size, dydt.ctypes.data, dydt.size)
+            return int(function(data, RUN_STEPS, stop, *known[2:]))
 
         return run, STEP_ENTRY.address
 

@@ -8,10 +8,12 @@ calls of compiled code. Only the main thread of a process receives signals; in o
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+
+# Those of the module `signal` without its enumerations, which take 10 µs a call: as long as many a step.
+from _signal import getsignal, signal
+from collections.abc import Callable
+from signal import SIGINT
 from time import perf_counter
 from typing import Any
 
@@ -28,33 +30,39 @@ class _State:
         self.immediate = False
 
 
+INTERRUPT = int(SIGINT)
+
 _state = _State()
 _main = threading.main_thread().ident
 
 
-@contextmanager
-def deferred() -> Iterator[None]:
-    """Within it Ctrl-C waits for `poll`, for a function of the user's, or for the end."""
-    if threading.get_ident() != _main:
-        yield
-        return
-    if _state.handler is not None:  # a function of the user's runs another scene
-        immediate, _state.immediate = _state.immediate, False
-        try:
-            yield
-        finally:
-            _state.immediate = immediate
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler):
-        yield
-        return
-    _state.handler, _state.waiting, _state.immediate = handler, None, False
-    signal.signal(signal.SIGINT, _arrive)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
+class Deferred:
+    """A context within which Ctrl-C waits for `poll`, for a function of the user's, or for the end."""
+
+    __slots__ = ("_before", "_nested")
+
+    def __enter__(self) -> None:
+        self._before: Any = None  # the handler of the signal, or whether a function of the user's runs
+        self._nested = _state.handler is not None  # a function of the user's runs another scene
+        if threading.get_ident() != _main:
+            return
+        if self._nested:
+            self._before, _state.immediate = _state.immediate, False
+            return
+        handler = getsignal(INTERRUPT)
+        if callable(handler):
+            self._before = _state.handler = handler
+            _state.waiting, _state.immediate = None, False
+            signal(INTERRUPT, _arrive)
+
+    def __exit__(self, *error: object) -> None:
+        handler = self._before
+        if handler is None:
+            return
+        if self._nested:
+            _state.immediate = handler
+            return
+        signal(INTERRUPT, handler)
         waiting, _state.handler, _state.waiting = _state.waiting, None, None
         if waiting is not None:
             handler(*waiting)

@@ -162,6 +162,8 @@ class FixedStepper(Stepper):
 
     def __init__(self, settings: Any, options: Any, report: Any, events: StepEvents) -> None:
         self.settings, self.report = settings, report
+        self._done = report.view(np.ndarray)["steps"]  # which is read many times faster than a field of records
+        self._dt = float(settings.dt)
         self._options, self._events = options, events
         self._start, self._before, self._pace = 0.0, 0, Pace()
         self.event = -1
@@ -206,7 +208,7 @@ class FixedStepper(Stepper):
         """Make steps until so long after the start (s), as many a call as Ctrl-C can wait for. Returns a status. Raises
         KeyboardInterrupt."""
         while True:
-            last = (int(self.report.steps[0]) + self._pace.begin()) * self.settings.dt
+            last = (int(self._done[0]) + self._pace.begin()) * self._dt
             status = self.call_with_room(partial(self.call_kernel, y, dydt, min(stop, last)))
             if status != OK or stop <= last:
                 return status
@@ -234,7 +236,7 @@ class FixedStepper(Stepper):
     @property
     def time(self) -> float:
         """Time of the state, s."""
-        return self._start + int(self.report.steps[0]) * self.settings.dt
+        return self._start + int(self._done[0]) * self._dt
 
     @property
     def step(self) -> float:

@@ -20,6 +20,7 @@ from .clock import slack
 from .initial_conditions import release
 from .motions import SAVED
 from .provenance import plain_items
+from .wrenches import APPLIED
 
 if TYPE_CHECKING:
     import xarray
@@ -71,6 +72,8 @@ def fields(simulation: Any) -> list[Field]:
     ]
     if reader is not None:
         found.append(Field("joint coordinates", reader.turns))
+    if simulation._wrenches is not None:
+        found.append(Field(APPLIED, simulation._wrenches.held))
     if solver is not None:
         found.append(Field("multipliers", solver.last_solution, *ANY))
     return found
@@ -142,6 +145,8 @@ def put_back(simulation: Any, checkpoint: Checkpoint) -> None:
         for part in field.parts():
             _write(part, checkpoint.values.get(part.name))
     driver.put_back()
+    if simulation._wrenches is not None:
+        simulation._wrenches.show()
     simulation._asked.total, simulation._asked.rest = facts["asked"]
     if simulation._clock is not None and facts["controller"] is not None:
         simulation._clock.start, simulation._clock.calls = facts["controller"]

@@ -28,6 +28,8 @@ from ..scene.checks import finite, real_array
 from ..scene.scene_warnings import TURN, beyond_a_turn, in_degrees
 from .errors import SimulationError
 from .registry import positive
+from .state import Named, name_of
+from .wrenches import BY_CONTROLLER
 
 # Joint coordinates ----------------------------------------------------------------------------------------------------
 
@@ -407,17 +409,20 @@ class Controls(JointStates):
     _driver: Stepper
     _clock: Clock | None
     _changed_by_hand: Callable[[str], None]
+    _end_of_forces: Callable[[int], None]
+    _in_controller: bool
     warn: Callable[..., None]
     _motors: dict[str, Any]  # their rows of the table of forces, those that were asked for
 
     def set_motor(
-        self, name: str, effort: float | None = None, position: float | None = None, speed: float | None = None
+        self, name: str | Named, effort: float | None = None, position: float | None = None, speed: float | None = None
     ) -> None:
         """Change the inputs of a motor from now on, in this run: its effort (N m or N), the position that its stiffness draws
         it to (rad or m), the speed that its damping does (rad/s or m/s). An ideal motor takes a speed.
 
         Raises ValueError for an unknown motor, a value that is not finite, and an input that the motor does not have.
         """
+        name = name if isinstance(name, str) else name_of(name, self.model.scene)
         row = self._motors.get(name)
         if row is None:
             row = self._motors[name] = motor_row(self.model, self._system, name)
@@ -464,18 +469,23 @@ class Controls(JointStates):
 
     def _held_until(self, target: float) -> float:
         """Call the controller if it is due. Returns the time of its next call (s), or `target` if that is earlier."""
-        clock, now = self._clock, float(self._driver.time)
+        clock = self._clock
         if clock is None:
             return target
+        now = float(self._driver.time)
         if clock.same(now, clock.next):
             while clock.same(now, clock.next):
                 clock.calls += 1
+            self._end_of_forces(BY_CONTROLLER)
+            self._in_controller = True
             try:
                 returned = interrupt.call(clock.function, self)
             except Exception as error:
                 failure = SimulationError(f"at t = {now:.9g} s the controller {clock.name!r} failed: {error!r}", now)
                 failure.simulation = self
                 raise failure from error
+            finally:
+                self._in_controller = False
             if returned is not None:
                 self.warn(
                     f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is not used; "

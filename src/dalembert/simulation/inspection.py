@@ -25,6 +25,7 @@ from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from .constraint_system import ConstraintSystem, conditions, read_system
 from .recording import Recorder
+from .state import Named, name_of
 
 if TYPE_CHECKING:
     import xarray
@@ -274,12 +275,13 @@ class Inspection:
         """
         return self._queries.update(self._y).ray_cast(origin, direction, reach)
 
-    def gap(self, a: str, b: str) -> Gap:
+    def gap(self, a: str | Named, b: str | Named) -> Gap:
         """The nearest points of two bodies or obstacles with a material, and their distance; negative where they overlap.
 
         Raises ValueError for an unknown name.
         """
-        return self._queries.update(self._y).gap(a, b)
+        scene = self.model.scene
+        return self._queries.update(self._y).gap(name_of(a, scene), name_of(b, scene))
 
     def overlapping(self) -> list[tuple[str, str]]:
         """The names of all pairs that overlap, but for pairs that do not collide with each other."""

@@ -14,6 +14,7 @@ from ..model.tables import COMMAND_KEYFRAMES, COMMAND_SET, System
 from ..scene.checks import finite, real_array, unit_quaternion
 from ..scene.motion import FASTEST
 from .registry import positive
+from .state import Named, name_of
 
 SAVED = (
     "begin",
@@ -46,7 +47,7 @@ class Motions:
     changed: Callable[[], None]
 
     def set_motion(
-        self, name: str, *, position: VectorLike | None = None, orientation: VectorLike | None = None,
+        self, name: str | Named, *, position: VectorLike | None = None, orientation: VectorLike | None = None,
         velocity: VectorLike | None = None, angular_velocity: VectorLike | None = None, value: float | None = None,
         speed: float | None = None, over: float | None = None,
     ) -> None:  # fmt: skip
@@ -60,6 +61,7 @@ class Motions:
         Velocities jump where a motion is set, which takes a run by time steps of contact. Raises ValueError for an unknown
         name, a motion that is not "set", values that are not finite, and other runs.
         """
+        name = name_of(name, self.model.scene)
         commands, own = self._system.commands, f"motion of {name!r:.80}"
         found = [row for row in commands if name_of_command(self.model, row) == name]
         if not found:

@@ -43,17 +43,23 @@ class Results:
     _asked: AskedTime
     _at_frame: checkpoint.Snapshot | None
     _begun_from: checkpoint.Checkpoint | None
-    _alone: Any
+    _turn: Any
     _contact_points: bool
     _record: Any
     _warn_after: Any
     _forget_controls: Any
     _recall_turns: Any
     _joint_units: Any
+    _record_now: Any
+    _take_entries: Any
+    _begin: Any
+    _compiled: Model
+    _wrenches: Any
 
     @property
     def report(self) -> Report:
         """The table of the run so far."""
+        self._record_now()
         self._warn_after()
         return make_report(self)
 
@@ -79,6 +85,7 @@ class Results:
         """Everything recorded so far."""
         from .. import __version__
 
+        self._record_now()
         attrs = {
             "scene": self.model.name,
             "method": self.method,
@@ -123,17 +130,25 @@ class Results:
         Raises ValueError for a run of another scene, and TrajectoryError for a file with impossible contents.
         """
         y = np.asarray(trajectory.last_state, float)
+        self._fit_entries(y.size)
         if y.shape != self._y.shape:
             raise ValueError(
                 f"the saved run has {y.size} numbers in its state and this scene {self._y.size}; resume the same scene"
             )
-        with self._alone():
+        with self._turn:
             try:
                 found = checkpoint.detach(trajectory.dataset, checkpoint.NOW)
                 self._go_on_from(float(trajectory.times[-1]), y, trajectory.last_joint_coordinates, found, trajectory)
             except CheckpointError as error:
                 raise TrajectoryError(str(error)) from None
         return self
+
+    def _fit_entries(self, size: int) -> None:
+        """Have the entries of applied forces in the ledger, or not, as a state of this size has."""
+        if size > self._compiled.size:
+            self._take_entries()
+        elif self._wrenches is not None:
+            self._begin(None)
 
     def _go_on_from(
         self, time: float, y: np.ndarray, turns: dict[str, float], found: checkpoint.Checkpoint | None,

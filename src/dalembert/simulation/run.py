@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,9 +24,66 @@ from .recording import Recorder
 from .registry import positive
 from .run_warnings import changed_since, of_the_steps
 from .stability import stability_warning
+from .wrenches import BY_USER
 
 LONGER = 1.5  # times as long as the run: such a step is probably a mistake
 SNAPSHOT_EVERY = 0.02  # s of wall time between snapshots for an interrupted run
+
+
+class Turn:
+    """A context in which nothing else may advance a run. Raises RuntimeError if something does."""
+
+    def __init__(self) -> None:
+        self._lock, self._holder = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            if self._holder == threading.get_ident():
+                raise RuntimeError(
+                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
+                )
+            raise RuntimeError(
+                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
+                "run_batch or sweep"
+            )
+        self._holder = threading.get_ident()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+class Course:
+    """A context in which a run goes on: changes of the state are noticed before; forces that the user applied end with it."""
+
+    def __init__(self, run: Any) -> None:
+        self._run, self._deferred, self._start = run, interrupt.Deferred(), 0.0
+
+    def __enter__(self) -> None:
+        run, self._start = self._run, time.perf_counter()
+        if run._seen is not None:
+            run._notice_changes()
+        run._advancing = True
+        self._deferred.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: Any) -> None:
+        run = self._run
+        try:
+            self._deferred.__exit__()
+        except BaseException as late:  # Ctrl-C in the meantime
+            error = late
+            raise
+        finally:
+            if error is not None:
+                run._asked.begin(run.time)
+            if isinstance(error, KeyboardInterrupt):
+                run.interrupted = True
+                error.simulation = run  # type: ignore[attr-defined]
+            run._advancing = False
+            if run._wrenches is not None:
+                run._end_of_forces(BY_USER)
+            run.wall_time += time.perf_counter() - self._start
+        if run._lent and error is None:
+            run._seen = run._y[: -ledger_size(run.model)].copy()
 
 
 class Advancing:
@@ -47,8 +103,7 @@ class Advancing:
     _y: np.ndarray
     _dydt: np.ndarray
     _asked: AskedTime
-    _lock: threading.Lock
-    _holder: int
+    _turn: Turn
     _advancing: bool
     _lent: bool
     _seen: np.ndarray | None
@@ -66,6 +121,10 @@ class Advancing:
     changed: Callable[[], None]
     _notice_changes: Callable[[], None]
     _held_until: Callable[[float], float]
+    _live_work: Callable[[], float]
+    _record_now: Callable[[], None]
+    _end_of_forces: Callable[[int], None]
+    _stepped_from: float | None  # s, where the calls of `step` since the last call of `advance` began
     _effort_frame: Callable[[], dict[str, np.ndarray]]
     _joint_frame: Callable[[], dict[str, np.ndarray]]
 
@@ -94,15 +153,19 @@ class Advancing:
         that one of its own functions was called from.
         """
         seconds = positive("duration", duration, "s")
-        with self._alone():
+        with self._turn:
             self._warn_of_long_steps(seconds)
+            self._record_now()
             self.advances.append(seconds)
+            self._stepped_from = None
             self._go_on(self._asked.add(seconds), progress)
         return self
 
     def advance_frame(self) -> Self:
         """Run on to the next frame and record it. Raises as `advance` does."""
-        with self._alone():
+        with self._turn:
+            self._record_now()
+            self._stepped_from = None
             end = next_frame(self.time, self.frame_rate)
             self._asked.begin(end)
             self._go_on(end, None)
@@ -110,34 +173,20 @@ class Advancing:
 
     def _go_on(self, end: float, progress: Callable[[Any], Any] | None) -> None:
         """Run until `end` (s), frame by frame."""
-        start = time.perf_counter()
         self._notice_changes()
         self._warn_before(end - self.time)
-        self._advancing = True
-        try:
-            with interrupt.deferred():
-                for target in frame_times(self.time, self.frame_rate, end, lambda: self.time):
-                    if self.stopped:
-                        break
-                    self._to(target)
-                    if progress is not None:
-                        interrupt.call(progress, self)
-                    interrupt.poll()
-        except BaseException as error:
-            self._asked.begin(self.time)
-            if isinstance(error, KeyboardInterrupt):
-                self.interrupted = True
-                error.simulation = self  # type: ignore[attr-defined]
-            raise
-        finally:
-            self._advancing = False
-            self.wall_time += time.perf_counter() - start
-        if self._lent:
-            self._seen = self._y[: -ledger_size(self.model)].copy()
+        with Course(self):
+            for target in frame_times(self.time, self.frame_rate, end, lambda: self.time):
+                if self.stopped:
+                    break
+                self._to(target)
+                if progress is not None:
+                    interrupt.call(progress, self)
+                interrupt.poll()
         self._warn_after()
 
-    def _to(self, target: float) -> None:
-        """Integrate to one frame and record it, stopping at events and at calls of the controller."""
+    def _to(self, target: float, record: bool = True) -> None:
+        """Integrate to a time (s), stopping at events and at calls of the controller; `record` a frame there."""
         while True:
             self._notice_changes()
             stop = self._held_until(target)
@@ -153,7 +202,7 @@ class Advancing:
                 break
             if self.time >= target:
                 break
-        if self.time > self.recorder.frames["time"][-1]:
+        if record and self.time > self.recorder.frames["time"][-1]:
             self._record()
 
     def _handle(self, event: Event) -> None:
@@ -164,7 +213,7 @@ class Advancing:
         if event.once:
             self._spent.add(event.name)
         self._record()
-        before = float(np.sum(self.recorder.frames["energies"][-1]))
+        before = float(np.sum(self.recorder.frames["energies"][-1])) - self._live_work()
         for name in event.release:
             self.release(name)
         if event.action is not None:
@@ -172,7 +221,7 @@ class Advancing:
         self.recorder.drop_from(self.time)
         self._record()
         entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
-        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - before
+        self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - self._live_work() - before
         self.recorder.drop_from(self.time)
         self.changed()
         self._record()
@@ -200,24 +249,6 @@ class Advancing:
         if time.perf_counter() > self._snapshot_due:  # frames that take less are not interrupted
             self._at_frame = checkpoint.snapshot(self)
             self._snapshot_due = time.perf_counter() + SNAPSHOT_EVERY
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """A context in which nothing else may advance the run. Raises RuntimeError if something does."""
-        if not self._lock.acquire(blocking=False):
-            if self._holder == threading.get_ident():
-                raise RuntimeError(
-                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
-                )
-            raise RuntimeError(
-                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
-                "run_batch or sweep"
-            )
-        self._holder = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     @property
     def warnings(self) -> list[str]:

@@ -44,7 +44,7 @@ class Hand:
         self.strength = 1.0
         self.anchor = np.zeros(3)  # m, in the body's frame
         self._stiffness = self._damping = self._turning = 0.0
-        self._row: Any = None
+        self._row: int | None = None  # of the table of forces
 
     def load(self, t: float, x: np.ndarray, q: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
         """Force (N) at the anchor and torque (N m) on the body: a function for `Scene.external_force`."""
@@ -68,8 +68,8 @@ class Hand:
         self.body, self.target = body, np.array(point, float)
         self.anchor = turn.T @ (self.target - run.state.position[i])
         self._set_strength(run, i)
-        self._row = run._system.forces[row]
-        self._row.kind, self._row.active, self._row.a, self._row.anchor_a[:] = CUSTOM_FORCE, 1, i, self.anchor
+        self._row, own = row, run._system.forces[row]
+        own.kind, own.active, own.a, own.anchor_a[:] = CUSTOM_FORCE, 1, i, self.anchor
         _predict(run, True)
         run.changed()
 
@@ -82,8 +82,9 @@ class Hand:
     def let_go(self, run: Simulation) -> None:
         """Release the body."""
         if self.body is not None:
-            self.body = None
-            self._row.kind, self._row.active, self._row = FIELD, 0, None
+            own = run._system.forces[self._row]
+            self.body = self._row = None
+            own.kind, own.active = FIELD, 0
             _predict(run, False)
             run.changed()
 
@@ -162,6 +163,7 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
     turns = None
     if "joint_coordinate" in earlier:
         turns = dict(zip(run._joint_names(), earlier["joint_coordinate"][-1].tolist(), strict=True))
+    run._fit_entries(len(spent[1]))
     run._set_state(now, spent[1], turns)
     run.recorder.frames = earlier
     return now

@@ -7,7 +7,6 @@ report, trajectory and checkpoints, `control` motors and controllers, and `inspe
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -34,21 +33,22 @@ from .control import Controls, make_clock
 from .errors import SimulationError, failure
 from .initial_conditions import HOLD, check_hold, ledger_size, look_at_events, redundant, release, set_out
 from .inspection import Inspection
+from .live import Live
 from .methods import RungeKutta
 from .motions import Motions, require_runnable
 from .precompile import precompile
 from .recording import Recorder
 from .registry import Method, positive, require_kinds
 from .results import Results
-from .run import Advancing
+from .run import Advancing, Course, Turn
 from .run_warnings import SOLVERS, at_the_start, sizes
 from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings
 from .setup import require_known, set_up, with_method_options
-from .state import State
+from .state import LIVE_ENTRIES, Named, State, name_of
 
 
 @with_method_options
-class Simulation(Advancing, Results, Controls, Motions, Inspection):
+class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
     """A run in progress.
 
     Parameters
@@ -154,8 +154,10 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self._hold, self._assemble = (HOLD[hold], stiffness, damping), assemble
         require_answers(self.model)
         require_derivatives(self.model)
-        self._y, self._dydt = np.empty(self.model.size), np.empty(self.model.size)
-        self._asked, self._lock, self._holder = AskedTime(), threading.Lock(), 0
+        self._compiled = self.model
+        self._room = (np.zeros(self.model.size + len(LIVE_ENTRIES)), np.zeros(self.model.size + len(LIVE_ENTRIES)))
+        self._handles: dict[Any, Any] = {}
+        self._asked, self._turn, self._course = AskedTime(), Turn(), Course(self)
         self._clock = make_clock(controller, control_rate, dt)
         if self._clock is not None:
             self.settings |= {"controller": self._clock.name, "control_rate": self._clock.rate}
@@ -173,12 +175,23 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
 
         Raises ValueError and SimulationError, as `Simulation` does.
         """
-        with self._alone():
+        with self._turn:
             self._begin(prepare)
         return self
 
     def _begin(self, prepare: Callable[[Simulation], Any] | None) -> None:
         """Make tables and stepper anew, and record the first frame; see `restart`."""
+        self.model, self._wrenches = self._compiled, None
+        self._size_state()
+        self._make_tables()
+        self._begin_record(prepare)
+
+    def _size_state(self) -> None:
+        """Let y and dydt be as long as the state of the model. What they have at the front stays, where `state` sees it."""
+        self._y, self._dydt = (room[: self.model.size] for room in self._room)
+
+    def _make_tables(self) -> None:
+        """Make the tables of the model, and its stepper."""
         mechanism = Mechanism(self._method.system(self.model))
         self._mechanism: Mechanism = mechanism
         if self.model.tree is not None:
@@ -190,6 +203,9 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self._constraint_solver = ConstraintSolver.of(self._iterative, self.model, self._system, self._stop_unsolved)
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = self._hold
+
+    def _begin_record(self, prepare: Callable[[Simulation], Any] | None) -> None:
+        """Set the initial state, forget all that happened, and record the first frame."""
         self._y[:] = self.model.initial
         self._dydt[:] = np.nan
         for solver in SOLVERS:
@@ -200,6 +216,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         self.advances: list[float] = []  # durations, s
         self.resumed = False
         self.by_hand: list[str] = []  # changes between calls of `advance`, which a replay cannot repeat
+        self._stepped_from, self._unrecorded, self._in_controller = None, False, False
         self._advancing = True  # what a controller does now is part of the run
         self._forget_controls()
         self._advancing = False
@@ -268,8 +285,9 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection):
         if not self._advancing and len(self.by_hand) < 20:
             self.by_hand.append(f"{what} at t = {self.time:.9g} s")
 
-    def release(self, name: str) -> None:
+    def release(self, name: str | Named) -> None:
         """Release a joint or a force: it does not act from now on. Raises ValueError for an unknown name."""
+        name = name_of(name, self.model.scene)
         if isinstance(self._mechanism, PlacedMechanism):
             self._mechanism.require_force(name)
         attachments = self.model.attachment_names

@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..model.compile import Model
-from ..model.tables import STATE_SIZE
+from ..model.tables import LEDGER, STATE_SIZE
 from ..scene.checks import real_array
+from ..scene.scene import Scene
+
+
+class Named(Protocol):
+    """What has a name: a body, joint, obstacle or group of particles, a force, or a handle of one of them."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def name_of(item: str | Named, scene: Scene) -> str:
+    """The name of something of a scene, given by its name, by what the scene returned for it, or by a handle. Raises
+    ValueError for things of another scene."""
+    if isinstance(item, str):
+        return item
+    own, name = getattr(item, "scene_item", item), getattr(item, "name", None)
+    tables: tuple[dict[str, Any], ...] = (
+        scene.bodies, scene.joints, scene.obstacles, scene.particles, scene.forces, scene.links
+    )  # fmt: skip
+    if not isinstance(name, str) or not any(table.get(name) is own for table in tables):
+        raise ValueError(
+            f"{item!r:.80} is nothing of scene {scene.name!r}; give a name, or what add_body, hinge, … returned"
+        )
+    return name
+
 
 # Arrays of derived quantities, such as velocities, that write back what is assigned to them ---------------------------
 
@@ -39,6 +64,11 @@ class DerivedArray(np.ndarray):
     def __array_finalize__(self, source: Any) -> None:
         if isinstance(source, DerivedArray) and hasattr(source, "_values"):
             self._values, self._write = source._values, source._write
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Any:
+        """The result of a calculation is a plain array, or a number."""
+        plain = np.asarray(array)
+        return plain[()] if return_scalar or plain.ndim == 0 else plain
 
     def __setitem__(self, key: Any, value: Any) -> None:
         values = getattr(self, "_values", None)
@@ -75,6 +105,15 @@ class DerivedArray(np.ndarray):
 
 # State ----------------------------------------------------------------------------------------------------------------
 
+# Further entries of the ledger, behind those of the scene, of runs to whose bodies forces were applied: see `applied`.
+LIVE_ENTRIES = ("applied forces", "changes of the state")
+
+
+def with_live_entries(values: np.ndarray) -> np.ndarray:
+    """A state, or what has its entries, with zeros for the two further entries of the ledger."""
+    return np.insert(values, [len(values) - len(LEDGER)] * len(LIVE_ENTRIES), 0.0)
+
+
 SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
 
 
@@ -99,22 +138,41 @@ class State:
 
     model: Model
     time: float
-    y: NDArray[np.float64]
 
     __slots__ = {
         "_bodies": "(n, 13) x, q, P, L",
         "_commands": "COMMAND rows of what moves by command",
         "_particles": "(2, m, 3) x, p",
+        "_y": "The whole state vector, flat.",
         "model": "The compiled scene.",
         "time": "s.",
-        "y": "The whole state vector, flat; see `Model.body_slice`.",
     }
 
     def __init__(self, model: Model, y: np.ndarray, time: float, commands: Any = None) -> None:
         self._commands = model.tables["commands"] if commands is None else commands
-        self.model, self.y, self.time = model, y, time
+        self.model, self._y, self.time = model, y, time
         self._bodies = y[: STATE_SIZE * len(model.body_names)].reshape(-1, STATE_SIZE)
         self._particles = y[model.particle_block].reshape(2, -1, 3)
+
+    @property
+    def y(self) -> NDArray[np.float64]:
+        """(n,) the whole state as one array, a view: for each body position, orientation, momentum and angular momentum (13
+        numbers, see `Model.body_slice`), positions and then momenta of all particles (`Model.particle_block`), coordinates of
+        joints that are counted over full turns, and the ledger of the energy audit. n is `Model.size`.
+
+        ``saved = sim.state.y.copy()`` and later ``sim.state.y = saved`` go back to a state, ledger included. The time goes
+        on, and contacts start without the impulses of the step before: for the same bits take `Simulation.copy`. A state
+        that was saved before forces were applied for the first time, whose ledger is shorter, is accepted.
+
+        Raises ValueError for another shape, and what is not finite."""
+        return self._y
+
+    @y.setter
+    def y(self, value: ArrayLike) -> None:
+        new = np.asarray(value, float)
+        if new.shape == (len(self._y) - len(LIVE_ENTRIES),) and self.model.force_names[-1:] == LIVE_ENTRIES[-1:]:
+            new = with_live_entries(new)
+        _set("y", self._y, new)
 
     # What the state vector holds --------------------------------------------------------------------------------------
 
@@ -250,14 +308,16 @@ class State:
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
-    def particles(self, group: str) -> slice:
+    def particles(self, group: str | Named) -> slice:
         """Rows of a group of particles in the arrays. Raises ValueError for an unknown name."""
+        group = name_of(group, self.model.scene)
         if group not in self.model.particle_slices:
             raise ValueError(f"there are no particles {group!r}; groups: {', '.join(self.model.particle_slices)}")
         return self.model.particle_slices[group]
 
-    def index(self, body: str) -> int:
+    def index(self, body: str | Named) -> int:
         """Row of a body in the arrays. Raises ValueError for an unknown name."""
+        body = name_of(body, self.model.scene)
         if body not in self.model.body_names:
             raise ValueError(f"there is no body {body!r}; bodies: {', '.join(self.model.body_names[:8])}")
         return self.model.body_names.index(body)

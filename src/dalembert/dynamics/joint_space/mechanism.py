@@ -365,6 +365,7 @@ class JointMechanism(Mechanism):
         self.z[: len(layout.start)] = layout.start
         self._counts = counts_of_turns(model, layout)
         self._known = np.full(model.size, np.nan)
+        self._where = (self.z.ctypes.data, self.z.size, self.dzdt.ctypes.data, self.dzdt.size)
         self.time = 0.0  # s, of z
 
     def _bind(self, function: CFunction, plain: Callable[..., int], tables: Any) -> None:
@@ -384,12 +385,12 @@ class JointMechanism(Mechanism):
 
     def put(self, y: np.ndarray) -> None:
         """The state of the bodies, y, from z."""
-        self.call(FORWARD_KINEMATICS, self.time, self.z, self.dzdt)
+        self._function(self.data, FORWARD_KINEMATICS, self.time, *self._where)
         self._known[:] = y[:] = self.tables.y
 
     def take(self, y: np.ndarray) -> int:
         """z from the state of the bodies, nearest to its last value, unless y is what `put` wrote last. Returns a status."""
-        if np.array_equal(y, self._known):
+        if (y == self._known).all():
             return OK
         bodies = STATE_SIZE * len(self.model.body_names)
         beside = bool(self.system.settings[0].particles) and np.array_equal(y[:bodies], self._known[:bodies])
