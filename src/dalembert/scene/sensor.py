@@ -26,7 +26,8 @@ FrameQuantity: TypeAlias = Literal[
 ]
 JointQuantity: TypeAlias = Literal["position", "velocity", "effort"]
 CenterQuantity: TypeAlias = Literal["position", "velocity", "angular_momentum"]
-Region = Sphere | Box | Capsule | Cylinder | Ellipsoid
+WrenchQuantity: TypeAlias = Literal["wrench", "force", "torque"]
+Region: TypeAlias = Sphere | Box | Capsule | Cylinder | Ellipsoid
 ImageKind: TypeAlias = Literal["rgb", "depth", "segmentation"]
 
 ZERO, UPRIGHT, AHEAD = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (1.0, 0.0, 0.0)
@@ -370,7 +371,7 @@ class ForceTorque(Sensor):
     """The wrench that a joint carries: force (3 numbers, N) and torque (3 numbers, N m), which the first body of the joint
     exerts on the second, with the efforts along its coordinates, in the axes of the sensor and about its origin.
 
-    joint : a joint or its name.
+    joint : a joint or its name. quantity : "wrench", or "force" or "torque" alone, three numbers.
     body : the body that the sensor's frame is fixed to; by itself, the second body of the joint (the first, where the second
         is the world).
     position : (3,) m, of the sensor in the frame of that body, whose origin is its centre of mass; by itself, the joint.
@@ -378,6 +379,7 @@ class ForceTorque(Sensor):
     """
 
     joint: str | SceneJoint
+    quantity: WrenchQuantity = "wrench"
     body: str | Frame | None = field(default=None, kw_only=True)
     position: ArrayLike | None = field(default=None, kw_only=True)
     orientation: ArrayLike = field(default=UPRIGHT, kw_only=True)
@@ -387,15 +389,20 @@ class ForceTorque(Sensor):
     @property
     def labels(self) -> tuple[str, ...]:
         """Those of force and torque."""
-        return ("force x", "force y", "force z", "torque x", "torque y", "torque z")
+        return tuple(f"{part} {axis}" for part in self._parts for axis in XYZ)
 
     @property
     def units(self) -> tuple[str, ...]:
         """N and N m."""
-        return ("N",) * 3 + ("N m",) * 3
+        return tuple("N" if part == "force" else "N m" for part in self._parts for _ in XYZ)
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return ("force", "torque") if self.quantity == "wrench" else (self.quantity,)
 
     def resolved(self, scene: Any) -> Self:
         """See `Sensor.resolved`."""
+        self._one_of("quantity", ("wrench", "force", "torque"))
         joint = scene._joint(self.owner, self.joint)
         if joint.coupling is not None or joint.custom is not None or joint.prescribed is not None:
             raise ValueError(f"{self.owner}: {joint.kind} {joint.name!r} holds no two bodies together; give a hinge, or another joint")

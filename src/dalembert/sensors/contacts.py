@@ -36,6 +36,8 @@ class Contacts(NamedTuple):
     def wrenches(self, bodies: int) -> np.ndarray:
         """(bodies, 6) N and N m: the sum of forces on each body, and of their torques about its centre of mass."""
         found = np.zeros((bodies, 6))
+        if not len(self.a):
+            return found
         for number, sign, torque in ((self.b, 1.0, self.torque_b), (self.a, -1.0, self.torque_a)):
             own = number < bodies
             np.add.at(found, number[own], np.concatenate([sign * self.force[own], torque[own]], axis=1))
@@ -75,7 +77,9 @@ def read_contacts(driver: Stepper, model: Model, owners: Owners, x: np.ndarray, 
     if len(before.a) and (asleep > AWAKE).any():
         still = np.ones(len(owners.names), bool)
         still[: owners.bodies] = asleep[: owners.bodies] != AWAKE
+        seen = {pair for part in parts for pair in zip(part.a.tolist(), part.b.tolist(), strict=True)}  # in this very step
         kept = still[before.a] & still[before.b]
+        kept &= [pair not in seen for pair in zip(before.a.tolist(), before.b.tolist(), strict=True)]
         parts.append(Contacts(*(values[kept] for values in before)))
     return Contacts(*map(np.concatenate, zip(*parts, strict=True))) if parts else NONE
 

@@ -27,18 +27,21 @@ from ..model.tables import CUSTOM_MOTOR, FIELD, LIMITED, MOTOR, STATE_SIZE, TORS
 from ..scene.body import Body
 from .contacts import NONE, Contacts, read_contacts
 
+INPUTS = ("forces", "joints", "commands", "particle_forces")  # tables that a run may change
+YZX, ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])
 SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
 
 
 class Motion(NamedTuple):
     """Of n bodies and, last, the world; world axes. x : (n + 1, 3) m, centres of mass. rotation : (n + 1, 3, 3), body → world.
-    v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s."""
+    v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s. inverse_inertia : (n + 1, 3, 3) 1/(kg m²)."""
 
     x: np.ndarray
     rotation: np.ndarray
     v: np.ndarray
     omega: np.ndarray
     momentum: np.ndarray
+    inverse_inertia: np.ndarray
 
 
 class Forces(NamedTuple):
@@ -54,6 +57,11 @@ class Forces(NamedTuple):
     on_coordinate: dict[str, float]
 
 
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The vector product of vectors (..., 3), for few of them faster than NumPy's."""
+    return a[..., YZX] * b[..., ZXY] - a[..., ZXY] * b[..., YZX]
+
+
 class Evaluator:
     """Reads the instants of one run.
 
@@ -61,12 +69,16 @@ class Evaluator:
     """
 
     def __init__(self, model: Model, mechanism: Mechanism, system: System) -> None:
-        self.model, self._run_system = model, mechanism.system
-        self.owners = Owners(model.scene)
+        self.model, self.owners = model, Owners(model.scene)
         self._bodies = len(model.body_names)
-        own = Mechanism(system)
-        self._system, self._plain = own.system, own
-        self._mechanism: Mechanism = JointMechanism(model, own) if model.tree is not None else own
+        self._plain = Mechanism(system)
+        self._mechanism: Mechanism = JointMechanism(model, self._plain) if model.tree is not None else self._plain
+        # Plain arrays: fields of records are slow to read.
+        self._own, self._run = _plain_tables(system), _plain_tables(mechanism.system)
+        self._system, self._copied = system, dict[str, bytes]()
+        bodies = model.tables["bodies"].view(np.ndarray)[: self._bodies]
+        self._inverse_mass = bodies["inverse_mass"][:, None].copy()
+        self._inverse_inertia = bodies["inverse_inertia"][:, SYMMETRIC].copy()
         self._scratch = np.empty(model.size)
         self.contacts: Contacts = NONE
 
@@ -76,21 +88,17 @@ class Evaluator:
         """The motion at a state. What moves by command has its velocities from the tables of the run."""
         n = self._bodies
         parts = y[: STATE_SIZE * n].reshape(n, STATE_SIZE)
-        bodies = self.model.tables["bodies"][:n]
-        rotation = _rotations(parts[:, 3:7])
-        inverse = np.einsum("nij,njk,nlk->nil", rotation, bodies.inverse_inertia[:, SYMMETRIC], rotation)
-        v, omega = parts[:, 7:10] * bodies.inverse_mass[:, None], np.einsum("nij,nj->ni", inverse, parts[:, 10:13])
-        for row in self._commands():
-            v[row["body"]], omega[row["body"]] = row["v"], row["omega"]
-        world = np.zeros((1, 3))
-        return Motion(
-            *(np.concatenate(pair) for pair in ((parts[:, :3], world), (rotation, np.eye(3)[None]), (v, world), (omega, world))),
-            np.concatenate([parts[:, 7:13], np.zeros((1, 6))]),
-        )  # fmt: skip
-
-    def _commands(self) -> Any:
-        commands = self._run_system.commands
-        return commands[commands["body"] >= 0] if len(commands) else ()
+        found = Motion(*(np.zeros((n + 1, *shape)) for shape in ((3,), (3, 3), (3,), (3,), (6,), (3, 3))))
+        found.x[:n], found.rotation[:n], found.rotation[n] = parts[:, :3], _rotations(parts[:, 3:7]), np.eye(3)
+        turn = found.rotation[:n]
+        found.inverse_inertia[:n] = turn @ self._inverse_inertia @ turn.transpose(0, 2, 1)
+        found.v[:n] = parts[:, 7:10] * self._inverse_mass
+        found.omega[:n] = (found.inverse_inertia[:n] @ parts[:, 10:13, None])[..., 0]
+        found.momentum[:n] = parts[:, 7:13]
+        for row in self._run["commands"]:
+            if row["body"] >= 0:
+                found.v[row["body"]], found.omega[row["body"]] = row["v"], row["omega"]
+        return found
 
     # Contacts ---------------------------------------------------------------------------------------------------------
 
@@ -101,87 +109,88 @@ class Evaluator:
 
     # Forces -----------------------------------------------------------------------------------------------------------
 
-    def forces(self, driver: Stepper, time: float, y: np.ndarray) -> Forces | None:
-        """Accelerations, wrenches and efforts at a state, with the forces of the last step of `driver`; None where they cannot
-        be computed."""
+    def forces(self, driver: Stepper, time: float, y: np.ndarray, motion: Motion) -> Forces | None:
+        """Accelerations, wrenches and efforts at a state and its motion, with the forces of the last step of `driver`; None
+        where they cannot be computed."""
         self._copy_inputs(driver)
-        system, n = self._system, self._bodies
+        own, n = self._own, self._bodies
         if self._mechanism(MEASURE, time, y, self._scratch) != OK:
             return None
-        kin, bodies = system.kinematics[:n], system.bodies[:n]
-        a = (kin.force + kin.linear) * bodies.inverse_mass[:, None]
-        moment = kin.torque + kin.angular - np.cross(kin.omega, kin.momentum)
-        alpha = np.einsum("nij,nj->ni", kin.inverse_inertia[:, SYMMETRIC], moment)
-        for row in system.commands:
+        kin, a, alpha = own["kinematics"][:n], np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
+        a[:n] = (kin["force"] + kin["linear"]) * self._inverse_mass
+        moment = kin["torque"] + kin["angular"] - cross(motion.omega[:n], motion.momentum[:n, 3:])
+        alpha[:n] = (motion.inverse_inertia[:n] @ moment[..., None])[..., 0]
+        for row in own["commands"]:
             if row["body"] >= 0:
                 a[row["body"]], alpha[row["body"]] = row["a"], row["alpha"]
         if driver.bodies is not None:
-            still = driver.bodies.collision.asleep[:n] > AWAKE
+            still = np.flatnonzero(driver.bodies.collision.asleep[:n] > AWAKE)
             a[still] = alpha[still] = 0.0
         efforts, on_coordinate = self._efforts(time, y)
-        fields = system.forces[(system.forces.kind == FIELD) & (system.forces.active != 0)]
-        world = np.zeros((1, 3))
-        wrenches = system.wrenches.reshape(-1, 6).copy()
-        return Forces(np.concatenate([a, world]), np.concatenate([alpha, world]), wrenches,
-                      fields.vector.sum(axis=0), efforts, on_coordinate)  # fmt: skip
+        rows = own["forces"]
+        gravity = rows["vector"][(rows["kind"] == FIELD) & (rows["active"] != 0)].sum(axis=0)
+        return Forces(a, alpha, self._system.wrenches.reshape(-1, 6).copy(), gravity, efforts, on_coordinate)
 
     def _copy_inputs(self, driver: Stepper) -> None:
         """Take over what a run may change: forces, released joints, commands, settings. Forces of the last step become
         constants."""
-        own, run = self._system, self._run_system
-        for name in ("forces", "joints", "commands", "particle_forces"):
-            mine, theirs = getattr(own, name), getattr(run, name)
-            if len(mine):
-                mine[:] = theirs[: len(mine)]
-        settings, given = own.settings, run.settings
+        own, run, changed = self._own, self._run, False
+        for name in INPUTS:
+            given = run[name][: len(own[name])].tobytes()
+            if self._copied.get(name) != given:
+                own[name][:] = run[name][: len(own[name])]
+                self._copied[name], changed = given, True
+        settings, given = own["settings"], run["settings"]
         for name in ("hold", "stiffness", "damping", "contact_entry"):
             settings[name] = given[name]
-        pushed = self.contacts.wrenches(self._bodies)
-        if given[0].stepped != 0:
-            pushed += run.pushes.reshape(-1, 6)[: self._bodies]
-        elif pushed.any() and given[0].particles > 0:
+        pushed, stepped = self.contacts.wrenches(self._bodies), bool(given["stepped"][0])
+        if stepped:
+            pushed += self._run["pushes"].reshape(-1, 6)[: self._bodies]
+        elif given["particles"][0] > 0:
             pushed[:] = 0.0  # explicit steps of particles have no forces of this kind
-        settings.stepped = int(given[0].stepped != 0 or bool(pushed.any()))
-        own.pushes[: pushed.size] = pushed.ravel()
-        rows = own.forces
-        springs = rows.kind == TORSION
-        if springs.any():  # the same law as that of a motor, whose effort can be read
-            rows.position[springs], rows.rest[springs], rows.target[springs] = rows.rest[springs], 0.0, 0.0
-            rows.kind[springs], rows.limit[springs] = MOTOR, np.inf
+        settings["stepped"] = stepped or bool(pushed.any())
+        self._own["pushes"][: pushed.size] = pushed.ravel()
         if isinstance(driver, FixedStepper) and driver.bodies is not None:
-            self._hold_efforts(driver.bodies)
-        self._plain._name_functions()
+            changed = self._hold_efforts(driver.bodies) or changed
+        if changed:
+            _as_motors(own["forces"])
+            self._plain._name_functions()
 
-    def _hold_efforts(self, stepper: Any) -> None:
+    def _hold_efforts(self, stepper: Any) -> bool:
         """Make constant motors of what the last step solved with contacts: stops, dry friction, ideal motors, and implicit
-        motors and springs."""
-        rows, tables, dt = self._system.forces, stepper._tables, float(stepper.settings.dt)
-        held = np.flatnonzero(rows.kind >= LIMITED)
-        efforts = dict.fromkeys(held.tolist(), 0.0)
-        for bound in tables.bounds[tables.bounds.soft < 0]:
-            efforts[int(bound.force)] += float(rows.side[bound.force]) * float(bound.impulse) / dt
-        for row in tables.soft:
-            efforts[int(row.force)] = float(row.impulse) / dt
+        motors and springs. Returns whether there are any."""
+        tables, given, dt = stepper._tables, self._run["forces"], float(stepper.settings.dt)
+        efforts = dict.fromkeys(np.flatnonzero(given["kind"] >= LIMITED).tolist(), 0.0)
+        for bound in tables.bounds.view(np.ndarray):
+            if bound["soft"] < 0:
+                efforts[int(bound["force"])] += float(given["side"][bound["force"]]) * float(bound["impulse"]) / dt
+        for soft in tables.soft.view(np.ndarray):
+            efforts[int(soft["force"])] = float(soft["impulse"]) / dt
         for i, effort in efforts.items():
-            row = rows[i]
-            row.kind, row.rest, row.stiffness, row.damping, row.limit = MOTOR, effort, 0.0, 0.0, np.inf
+            row = self._own["forces"][i]
+            row["kind"], row["rest"], row["limit"] = MOTOR, effort, np.inf
+            row["stiffness"] = row["damping"] = 0.0
+        return bool(efforts)
 
     def _efforts(self, time: float, y: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
         """The efforts of forces on coordinates by name of the force, and their sums by name of the coordinate."""
-        system, model = self._system, self.model
-        rows, found = system.forces, np.zeros(len(system.forces))
+        system, model, rows = self._system, self.model, self._own["forces"]
+        motors = np.flatnonzero((rows["kind"] == MOTOR) | (rows["kind"] == CUSTOM_MOTOR))
+        found = np.zeros(len(rows))
         by_name: dict[str, float] = {}
         sums: dict[str, float] = {}
-        if len(rows):
-            read_efforts(time, y, rows, system.kinematics, system.coordinates, system.curves, np.zeros(3), found)
-        for i in np.flatnonzero((rows.kind == MOTOR) | (rows.kind == CUSTOM_MOTOR)).tolist():
-            row, effort = rows[i], float(found[i])
-            if row.ledger >= 0:
-                name = model.force_names[row.ledger]
+        if len(motors):
+            read_efforts(
+                time, y, system.forces, system.kinematics, system.coordinates, system.curves, np.zeros(3), found
+            )
+        for i in motors.tolist():
+            entry, coordinate, effort = int(rows["ledger"][i]), int(rows["coordinate"][i]), float(found[i])
+            if entry >= 0:
+                name = model.force_names[entry]
                 by_name[name] = by_name.get(name, 0.0) + effort
-            name = model.coordinate_names[row.coordinate]
+            name = model.coordinate_names[coordinate]
             sums[name] = sums.get(name, 0.0) + effort
-        for row in system.commands:
+        for row in self._own["commands"]:
             if row["row"] >= 0:
                 name, effort = model.force_names[row["entry"]], float(system.multipliers[row["row"]])
                 by_name[name] = effort
@@ -194,6 +203,19 @@ class Evaluator:
     def body(self, item: Any) -> int:
         """The row of a body in the arrays; −1, the last, of the world."""
         return self.model.body_names.index(item.name) if isinstance(item, Body) else -1
+
+
+def _plain_tables(system: System) -> dict[str, np.ndarray]:
+    """Some tables of a system as plain arrays."""
+    return {name: getattr(system, name).view(np.ndarray) for name in (*INPUTS, "settings", "pushes", "kinematics")}
+
+
+def _as_motors(rows: np.ndarray) -> None:
+    """Make springs of coordinates motors with the same law, whose efforts can be read."""
+    springs = np.flatnonzero(rows["kind"] == TORSION)
+    rows["position"][springs] = rows["rest"][springs]
+    rows["rest"][springs] = rows["target"][springs] = 0.0
+    rows["kind"][springs], rows["limit"][springs] = MOTOR, np.inf
 
 
 def _rotations(q: np.ndarray) -> np.ndarray:

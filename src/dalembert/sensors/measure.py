@@ -34,7 +34,7 @@ from ..scene.sensor import (
 from ..scene.shapes import Box, Capsule, Cylinder, Sphere
 from .camera import Renderer
 from .contacts import Contacts
-from .instant import Evaluator, Forces, Motion
+from .instant import Evaluator, Forces, Motion, cross
 
 FAR_AWAY = 1e9  # m, where the body of a range sensor is put for its rays
 
@@ -69,6 +69,7 @@ class Instant:
     ) -> None:  # fmt: skip
         self.evaluator, self.driver, self.time, self.y, self._joints = evaluator, driver, time, y, joints
         self.rays, self.renderer = rays, renderer
+        self._frames: dict[str, tuple[int, np.ndarray, np.ndarray, np.ndarray]] = {}
 
     @functools.cached_property
     def motion(self) -> Motion:
@@ -78,7 +79,7 @@ class Instant:
     @functools.cached_property
     def forces(self) -> Forces | None:
         """Accelerations, wrenches and efforts."""
-        return self.evaluator.forces(self.driver, self.time, self.y)
+        return self.evaluator.forces(self.driver, self.time, self.y, self.motion)
 
     @functools.cached_property
     def joints(self) -> dict[str, tuple[float, float]]:
@@ -94,9 +95,18 @@ class Instant:
     def frame(self, sensor: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
         """Of a mounted sensor: the row of its body, its position (m), the arm from the centre of mass (m), and its axes as
         columns, in world axes."""
-        i, motion = self.evaluator.body(sensor.body), self.motion
-        arm = motion.rotation[i] @ sensor.position
-        return i, motion.x[i] + arm, arm, motion.rotation[i] @ rotation_matrix(sensor.orientation)
+        found = self._frames.get(sensor.name)
+        if found is None:
+            i, motion = self.evaluator.body(sensor.body), self.motion
+            arm = motion.rotation[i] @ sensor.position
+            found = i, motion.x[i] + arm, arm, motion.rotation[i] @ _axes(sensor.orientation)
+            self._frames[sensor.name] = found
+        return found
+
+
+@functools.lru_cache(maxsize=1024)
+def _axes(orientation: tuple[float, float, float, float]) -> np.ndarray:
+    return rotation_matrix(orientation)
 
 
 # Measurements ---------------------------------------------------------------------------------------------------------
@@ -113,7 +123,7 @@ def _acceleration(i: int, arm: np.ndarray, now: Instant) -> np.ndarray:
     """a + α × r + ω × (ω × r), m/s², world axes."""
     forces, omega = now.forces, now.motion.omega[i]
     assert forces is not None
-    return np.asarray(forces.a[i] + np.cross(forces.alpha[i], arm) + np.cross(omega, np.cross(omega, arm)))
+    return np.asarray(forces.a[i] + cross(forces.alpha[i], arm) + cross(omega, cross(omega, arm)))
 
 
 def _specific_force(sensor: Any, now: Instant) -> np.ndarray:
@@ -133,7 +143,7 @@ def _imu(sensor: Imu, now: Instant) -> np.ndarray:
 
 def _velocity(sensor: Any, now: Instant) -> np.ndarray:
     i, _, arm, _ = now.frame(sensor)
-    return np.asarray(now.motion.v[i] + np.cross(now.motion.omega[i], arm))
+    return np.asarray(now.motion.v[i] + cross(now.motion.omega[i], arm))
 
 
 def _velocimeter(sensor: Velocimeter, now: Instant) -> np.ndarray:
@@ -166,7 +176,7 @@ def _center(sensor: CenterOfMass, now: Instant) -> np.ndarray:
     if sensor.quantity == "velocity":
         return np.asarray(v)
     momentum = motion.momentum[rows]
-    return np.asarray((np.cross(motion.x[rows] - x, momentum[:, :3]) + momentum[:, 3:]).sum(axis=0))
+    return np.asarray((cross(motion.x[rows] - x, momentum[:, :3]) + momentum[:, 3:]).sum(axis=0))
 
 
 def _joint(sensor: Any, now: Instant) -> np.ndarray:
@@ -198,7 +208,9 @@ def _force_torque(sensor: Any, now: Instant) -> np.ndarray:
         if getattr(joint, kind) and axis is not None:
             wrench[first : first + 3] += forces.on_coordinate.get(joint.coordinate_name(kind), 0.0) * axis
     _, x, _, axes = now.frame(sensor)
-    return np.concatenate([wrench[:3] @ axes, (wrench[3:] + np.cross(at - x, wrench[:3])) @ axes])
+    force, torque = wrench[:3] @ axes, (wrench[3:] + cross(at - x, wrench[:3])) @ axes
+    parts = {"wrench": (force, torque), "force": (force,), "torque": (torque,)}
+    return np.concatenate(parts[sensor.quantity])
 
 
 def _touch(sensor: Touch, now: Instant) -> np.ndarray:
