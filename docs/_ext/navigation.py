@@ -41,6 +41,7 @@ FIRST = {
         "methods",
         "motors",
         "motions",
+        "sensors",
         "contact-experiments",
         "piles",
         "particles-and-cloth",
@@ -52,7 +53,7 @@ FIRST = {
         "warnings",
         "own-forces",
     ],
-    "reference/*": ["scene", "shapes", "simulation", "views", "many", "files", "mechanics", "mathematics"],
+    "reference/*": ["scene", "shapes", "simulation", "sensors", "views", "many", "files", "mechanics", "mathematics"],
 }
 
 

@@ -65,7 +65,7 @@ def test_things_of_another_scene_are_rejected():
 
 
 def test_regions_and_pairs_are_checked():
-    with pytest.raises(ValueError, match="region is .*give a Sphere, Box"):
+    with pytest.raises(ValueError, match=r"region is .*give a Sphere, Box"):
         resting_box().add_sensor(sensors.Touch("t", "box", region=dal.HalfSpace()))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="named twice"):
         resting_box().add_sensor(sensors.ContactForce("f", "box", "box"))

@@ -9,7 +9,9 @@ from dalembert import sensors
 from .scenes import G, largest, resting_box
 
 
-@pytest.mark.parametrize("settings", [{"dt": 1 / 240}, {"method": "dormand_prince", "rtol": 1e-8}], ids=["steps", "events"])
+@pytest.mark.parametrize(
+    "settings", [{"dt": 1 / 240}, {"method": "dormand_prince", "rtol": 1e-8}], ids=["steps", "events"]
+)
 def test_a_resting_box_presses_with_its_weight(settings):
     scene = resting_box(mass=3.0)
     scene.add_sensor(sensors.Touch("touch", "box", rate=30))

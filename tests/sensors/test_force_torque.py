@@ -6,7 +6,7 @@ import pytest
 import dalembert as dal
 from dalembert import sensors
 
-from .scenes import FORMULATIONS, G, SMOOTH, STEPS, largest, named, pendulum
+from .scenes import FORMULATIONS, SMOOTH, STEPS, G, largest, named, pendulum
 
 
 @pytest.mark.parametrize("settings", FORMULATIONS, ids=named)

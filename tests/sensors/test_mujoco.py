@@ -78,7 +78,10 @@ def model(sensor, more="", actuator=""):
     [
         (model('<framepos objtype="site" objname="s" reftype="body" refname="b"/>'), "relative to another"),
         (model('<framequat objtype="body" objname="b"/>'), "objtype xbody"),
-        (model('<jointpos joint="k"/>', '<body name="c"><joint name="k" type="ball"/><geom size=".1"/></body>'), "no hinge"),
+        (
+            model('<jointpos joint="k"/>', '<body name="c"><joint name="k" type="ball"/><geom size=".1"/></body>'),
+            "no hinge",
+        ),
         (model('<actuatorfrc actuator="m"/>', actuator='<motor name="m" joint="x" gear="3"/>'), "gear"),
         (model('<gyro site="s" cutoff="2"/>'), "cutoff"),
         (model('<gyro site="s" noise="0.1"/>'), ""),
@@ -92,7 +95,9 @@ def test_doubtful_sensors_are_warned_of(text, told, tmp_path):
     assert (len(file.scene.sensors) == 1) == (told in ("", "cutoff"))
 
 
-@pytest.mark.parametrize("text", [model('<gyro site="t"/>'), model('<jointpos joint="y"/>'), model('<subtreecom body="q"/>')])
+@pytest.mark.parametrize(
+    "text", [model('<gyro site="t"/>'), model('<jointpos joint="y"/>'), model('<subtreecom body="q"/>')]
+)
 def test_unknown_names_are_rejected_with_the_line(text, tmp_path):
     (tmp_path / "m.xml").write_text(text)
     with pytest.raises(ValueError, match=r"m\.xml:\d+: <\w+>: there is no"):

@@ -37,7 +37,9 @@ def test_fixed_steps_take_a_sample_at_the_end_of_the_step_in_which_it_is_due(rat
     assert largest(times - np.ceil(due / dt - 1e-9) * dt) < 1e-12
     assert (times - due < dt).all()
     assert (times >= due - 1e-12).all()
-    assert len(times) == int(0.5 * rate + 1e-9) + 1 - (np.ceil(int(0.5 * rate + 1e-9) / rate / dt - 1e-9) * dt > 0.5 + 1e-9)
+    assert len(times) == int(0.5 * rate + 1e-9) + 1 - (
+        np.ceil(int(0.5 * rate + 1e-9) / rate / dt - 1e-9) * dt > 0.5 + 1e-9
+    )
 
 
 def test_a_rate_above_that_of_the_steps_gives_one_sample_a_step():

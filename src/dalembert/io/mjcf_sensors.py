@@ -68,7 +68,7 @@ def site_region(attributes: Attributes, size: np.ndarray) -> Region | None:
 
 
 @dataclass
-class Reading:
+class Entry:
     """What one sensor of the file is read with."""
 
     reader: MjcfReader
@@ -78,9 +78,10 @@ class Reading:
     warnings: Warnings
     common: dict[str, Any]
 
-    def leave_out(self, why: str) -> None:
-        """Warn that the sensor is left out."""
+    def leave_out(self, why: str) -> Sensor | None:
+        """None, with a warning that the sensor is left out."""
         self.warnings.add(self.attributes.element, f"{why}; the sensor is left out")
+        return None
 
     def place(self, segment: Segment | None, pose: Pose) -> FileFrame | None:
         """A frame on a body or on the world; None with a warning for a link without mass."""
@@ -112,7 +113,7 @@ def add_sensors(reader: MjcfReader, built: Built, actuators: dict[str, Actuator]
         name = free_name(attributes.name() or f"{element.tag} {number}", built.scene.sensors)
         common = {"name": name, "rate": rate, "noise": attributes.number("noise", 0.0, 0.0)}
         with located(element):
-            sensor = read(Reading(reader, built, actuators, attributes, warnings, common))
+            sensor = read(Entry(reader, built, actuators, attributes, warnings, common))
             if sensor is not None:
                 built.scene.add_sensor(sensor)
         if sensor is not None:
@@ -126,13 +127,13 @@ def _mounted(frame: FileFrame) -> dict[str, Any]:
     return {"body": frame.body, "position": frame.position, "orientation": frame.orientation}
 
 
-def _at_site(given: Reading) -> Sensor | None:
+def _at_site(given: Entry) -> Sensor | None:
     _, _, frame = given.site()
     kind = AT_SITES[given.attributes.element.tag]
     return None if frame is None else kind(**given.common, **_mounted(frame))
 
 
-def _touch(given: Reading) -> Sensor | None:
+def _touch(given: Entry) -> Sensor | None:
     name, _, frame = given.site()
     if frame is None:
         return None
@@ -144,12 +145,12 @@ def _touch(given: Reading) -> Sensor | None:
     return Touch(**given.common, **_mounted(frame), region=region)
 
 
-def _range(given: Reading) -> Sensor | None:
+def _range(given: Entry) -> Sensor | None:
     _, _, frame = given.site()
     return None if frame is None else Range(**given.common, **_mounted(frame), directions=((0.0, 0.0, 1.0),))
 
 
-def _wrench(given: Reading) -> Sensor | None:
+def _wrench(given: Entry) -> Sensor | None:
     """The joint between the site's body and its parent."""
     name, segment, frame = given.site()
     if frame is None:
@@ -172,7 +173,7 @@ def _joint_above(segment: Segment | None, built: Built) -> Joint | None:
 # Frames ---------------------------------------------------------------------------------------------------------------
 
 
-def _frame(given: Reading) -> Sensor | None:
+def _frame(given: Entry) -> Sensor | None:
     attributes, reader = given.attributes, given.reader
     quantity: Any = FRAMES[attributes.element.tag]
     if "reftype" in attributes or "refname" in attributes:
@@ -204,7 +205,7 @@ def _frame(given: Reading) -> Sensor | None:
     return FrameState(quantity=quantity, **common, **_mounted(frame))
 
 
-def _subtree(given: Reading) -> Sensor | None:
+def _subtree(given: Entry) -> Sensor | None:
     top = given.reader.body(given.attributes, "body")
     quantity: Any = SUBTREES[given.attributes.element.tag]
     found: list[Body] = []
@@ -223,7 +224,7 @@ def _subtree(given: Reading) -> Sensor | None:
 # Joints and actuators -------------------------------------------------------------------------------------------------
 
 
-def _joint(given: Reading) -> Sensor | None:
+def _joint(given: Entry) -> Sensor | None:
     name = given.attributes.text("joint")
     if name not in given.reader.joints:
         raise given.attributes.element.error(f"there is no joint {name!r:.60}; correct the name")
@@ -236,17 +237,19 @@ def _joint(given: Reading) -> Sensor | None:
     return JointState(joint=joint, quantity="position", bias=axis.zero, **given.common)
 
 
-def _actuator(given: Reading) -> Sensor | None:
+def _actuator(given: Entry) -> Sensor | None:
     name = given.attributes.text("actuator")
     if name not in given.actuators:
         return given.leave_out(f"actuator {name!r:.60} is left out")
     actuator = given.actuators[name]
     if actuator.gear != 1.0:
-        return given.leave_out(f"the gear of actuator {name!r:.60} is {actuator.gear:g}, and only efforts on the joint are read")
+        return given.leave_out(
+            f"the gear of actuator {name!r:.60} is {actuator.gear:g}, and only efforts on the joint are read"
+        )
     return Effort(force=actuator.motor, **given.common)
 
 
-READERS: dict[str, Callable[[Reading], Sensor | None]] = {
+READERS: dict[str, Callable[[Entry], Sensor | None]] = {
     **dict.fromkeys(AT_SITES, _at_site), "touch": _touch, "rangefinder": _range, "force": _wrench, "torque": _wrench,
     **dict.fromkeys(FRAMES, _frame), **dict.fromkeys(SUBTREES, _subtree), "jointpos": _joint, "jointvel": _joint,
     "actuatorfrc": _actuator,

@@ -1,7 +1,7 @@
 """Sensors as the user describes them, and the method of `Scene` that adds them.
 
-Each class is one kind of sensor. A sensor has a name, a rate, noise and bias; `Mounted` ones also have a frame in a body. What
-a kind measures is computed in `sensors`.
+Each class is one kind of sensor. A sensor has a name, a rate, noise and bias; `Mounted` ones also have a frame in a body.
+What a kind measures is computed in `sensors`.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ class Sensor:
         for name in ("noise", "bias", "bias_deviation"):
             values = self._each(name, getattr(self, name))
             if name != "bias" and (values < 0.0).any():
-                raise ValueError(f"{self.owner}: {name} is {values.tolist()!s:.80}; give a standard deviation, zero or more")
+                raise ValueError(
+                    f"{self.owner}: {name} is {values.tolist()!s:.80}; give a standard deviation, zero or more"
+                )
             if values.any() and not self.may_be_noisy:
                 raise ValueError(f"{self.owner}: {name} is given, and its value takes none; leave out {name}")
             given[name] = values
@@ -285,7 +287,9 @@ class CenterOfMass(Sensor):
         given = list(scene.bodies.values()) if self.bodies is None else list(self.bodies)
         found = [body_of(scene, self.owner, item) for item in given]
         if not found or WORLD in found or sum(getattr(body, "mass", 0.0) for body in found) <= 0.0:
-            raise ValueError(f"{self.owner}: bodies are {[body.name for body in found]!s:.80}; give bodies that have a mass")
+            raise ValueError(
+                f"{self.owner}: bodies are {[body.name for body in found]!s:.80}; give bodies that have a mass"
+            )
         return replace(super().resolved(scene), bodies=found)
 
 
@@ -362,7 +366,9 @@ class Effort(Sensor):
         drives = isinstance(found, Force) and found.kind in ("motor", "servo", "limit", "friction")
         if not drives and getattr(found, "prescribed", None) is None:
             known = [force.name for force in scene.forces.values() if hasattr(force, "joint")]
-            raise ValueError(f"{self.owner}: there is no motor, stop or motion {name!r}; there are {', '.join(known) or 'none'}")
+            raise ValueError(
+                f"{self.owner}: there is no motor, stop or motion {name!r}; there are {', '.join(known) or 'none'}"
+            )
         return replace(super().resolved(scene), force=found)
 
 
@@ -405,7 +411,9 @@ class ForceTorque(Sensor):
         self._one_of("quantity", ("wrench", "force", "torque"))
         joint = scene._joint(self.owner, self.joint)
         if joint.coupling is not None or joint.custom is not None or joint.prescribed is not None:
-            raise ValueError(f"{self.owner}: {joint.kind} {joint.name!r} holds no two bodies together; give a hinge, or another joint")
+            raise ValueError(
+                f"{self.owner}: {joint.kind} {joint.name!r} holds no two bodies together; give a hinge, or another joint"
+            )
         given = (joint.a if isinstance(joint.b, World) else joint.b) if self.body is None else self.body
         body = body_of(scene, self.owner, given)
         if self.position is not None:
@@ -445,7 +453,9 @@ class Touch(Mounted):
         found = super().resolved(scene)
         require_touching(scene, self.owner, found.body)
         if self.region is not None and not isinstance(self.region, Region):
-            raise ValueError(f"{self.owner}: region is {self.region!r:.80}; give a Sphere, Box, Capsule, Cylinder or Ellipsoid")
+            raise ValueError(
+                f"{self.owner}: region is {self.region!r:.80}; give a Sphere, Box, Capsule, Cylinder or Ellipsoid"
+            )
         return found
 
 
@@ -468,10 +478,11 @@ class ContactForce(Sensor):
 
     def resolved(self, scene: Any) -> Self:
         """See `Sensor.resolved`."""
-        ends = [None if item is None else require_touching(scene, self.owner, item) for item in (self.body, self.other)]
-        if ends[0] is ends[1]:
-            raise ValueError(f"{self.owner}: {getattr(ends[0], 'name', '')!r} is named twice; name two bodies or obstacles")
-        return replace(super().resolved(scene), body=ends[0], other=ends[1])
+        body = require_touching(scene, self.owner, self.body)
+        other = None if self.other is None else require_touching(scene, self.owner, self.other)
+        if body is other:
+            raise ValueError(f"{self.owner}: {body.name!r} is named twice; name two bodies or obstacles")
+        return replace(super().resolved(scene), body=body, other=other)
 
 
 def require_touching(scene: Any, owner: str, item: Any) -> Body | Obstacle:
@@ -488,8 +499,8 @@ def require_touching(scene: Any, owner: str, item: Any) -> Body | Obstacle:
 
 @dataclass(frozen=True, eq=False)
 class Range(Mounted):
-    """Distances (n,) m along rays from the sensor to the first body or obstacle with a material; inf for none. The rays do not
-    see the body of the sensor.
+    """Distances (n,) m along rays from the sensor to the first body or obstacle with a material; inf for none. The rays do
+    not see the body of the sensor.
 
     directions : (n, 3), in the axes of the sensor; of any length. reach : m, beyond which a ray meets nothing.
     """
@@ -514,7 +525,9 @@ class Range(Mounted):
         rays = real_array(self.owner, "directions", np.atleast_2d(self.directions), (-1, 3))
         lengths = np.linalg.norm(rays, axis=1)
         if not len(rays) or not (lengths > 0.0).all():
-            raise ValueError(f"{self.owner}: directions are {rays.tolist()!s:.80}; give vectors of some length, at least one")
+            raise ValueError(
+                f"{self.owner}: directions are {rays.tolist()!s:.80}; give vectors of some length, at least one"
+            )
         if not self.reach > 0.0:
             raise ValueError(f"{self.owner}: reach is {self.reach!r}; give a distance above zero, m")
         found = super().resolved(scene)
@@ -523,8 +536,8 @@ class Range(Mounted):
 
 @dataclass(frozen=True, eq=False)
 class Camera(Mounted):
-    """An image: (height, width, 3) colours uint8, (height, width) depths along the view in m, float32, inf for the background,
-    or (height, width) numbers of what is seen, int32. It looks along −z of the sensor; x is to the right, y up.
+    """An image: (height, width, 3) colours, uint8; (height, width) depths along the view in m, float32, inf for the
+    background; or (height, width) numbers of what is seen, int32. It looks along −z of the sensor; x is right, y up.
 
     image : "rgb", "depth" or "segmentation": the number of the body in the scene, from the number of bodies on obstacles, −1
         for the background.
@@ -565,10 +578,18 @@ class Camera(Mounted):
         """See `Sensor.resolved`."""
         self._one_of("image", ("rgb", "depth", "segmentation"))
         size = tuple(self.size) if np.shape(self.size) == (2,) else ()
-        if len(size) != 2 or not all(isinstance(n, int | np.integer) and n > 0 for n in size) or size[0] * size[1] > MOST_PIXELS:
-            raise ValueError(f"{self.owner}: size is {self.size!r:.80}; give width and height in pixels, at most {MOST_PIXELS} of them")
+        if (
+            len(size) != 2
+            or not all(isinstance(n, int | np.integer) and n > 0 for n in size)
+            or size[0] * size[1] > MOST_PIXELS
+        ):
+            raise ValueError(
+                f"{self.owner}: size is {self.size!r:.80}; give width and height in pixels, at most {MOST_PIXELS} of them"
+            )
         if not 0.0 < finite(self.owner, "field_of_view", self.field_of_view) < 3.1:
-            raise ValueError(f"{self.owner}: field_of_view is {self.field_of_view!r}; give an angle between 0 and 3.1 rad")
+            raise ValueError(
+                f"{self.owner}: field_of_view is {self.field_of_view!r}; give an angle between 0 and 3.1 rad"
+            )
         positive(self.owner, "near", self.near, "m")
         return replace(super().resolved(scene), size=(int(size[0]), int(size[1])))
 
@@ -589,7 +610,9 @@ class SensorMethods:
         Raises ValueError, naming the sensor and the value.
         """
         if not isinstance(sensor, Sensor):
-            raise ValueError(f"add_sensor: {sensor!r:.80} is no sensor; give one of dal.sensors, such as Imu(name, body)")
+            raise ValueError(
+                f"add_sensor: {sensor!r:.80} is no sensor; give one of dal.sensors, such as Imu(name, body)"
+            )
         self._new_name(sensor.name, self.sensors, "sensor")
         found = sensor.resolved(self)
         self.sensors[sensor.name] = found

@@ -20,7 +20,10 @@ SKY = np.array([0.78, 0.86, 0.94])
 LIGHT = np.array([0.35, -0.5, 1.0]) / np.linalg.norm([0.35, -0.5, 1.0])
 AMBIENT, DIFFUSE = 0.5, 0.5
 FACETS = 48  # around round shapes
-ASIDE = (1.7e-7, 2.9e-7)  # pixels by which images are moved, so that edges in symmetric views do not fall on their middles
+ASIDE = (
+    1.7e-7,
+    2.9e-7,
+)  # pixels by which images are moved, so that edges in symmetric views do not fall on their middles
 
 
 class Renderer:
@@ -29,7 +32,7 @@ class Renderer:
     def __init__(self, model: Model) -> None:
         scene = model.scene
         self._bodies = len(scene.bodies)
-        items = [*scene.bodies.values(), *scene.obstacles.values()]
+        items: list[Any] = [*scene.bodies.values(), *scene.obstacles.values()]
         self._items = items
         self._colors = np.array([_rgb(item.color) for item in items]).reshape(-1, 3)
         corners, numbers = [np.zeros((0, 3, 3))], [np.zeros(0, np.int64)]
@@ -45,9 +48,20 @@ class Renderer:
         self._last: tuple[Any, ...] = ()
         self._drawn: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
-    def image(self, sensor: Camera, body: int, eye: np.ndarray, axes: np.ndarray, motion: Motion, time: float) -> np.ndarray:
+    def image(
+        self, sensor: Camera, body: int, eye: np.ndarray, axes: np.ndarray, motion: Motion, time: float
+    ) -> np.ndarray:
         """The image of a camera at `eye` with these axes (columns: right, up, back). body : its own, which is not drawn."""
-        view = (sensor.size, sensor.field_of_view, sensor.near, body, eye.tobytes(), axes.tobytes(), motion.x.tobytes(), time)
+        view = (
+            sensor.size,
+            sensor.field_of_view,
+            sensor.near,
+            body,
+            eye.tobytes(),
+            axes.tobytes(),
+            motion.x.tobytes(),
+            time,
+        )
         if view != self._last or self._drawn is None:
             self._last, self._drawn = view, self._draw(sensor, body, eye, axes, motion)
         depth, number, normal = self._drawn

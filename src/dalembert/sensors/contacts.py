@@ -16,8 +16,8 @@ from ..model.compile import Model
 class Contacts(NamedTuple):
     """n contacts, world axes.
 
-    a, b : (n,) numbers of bodies, from the number of bodies on of obstacles. point : (n, 3) m. normal : (n, 3) unit, from a to
-    b. force : (n, 3) N on b. torque_a, torque_b : (n, 3) N m on each, about its centre of mass.
+    a, b : (n,) numbers of bodies, from the number of bodies on of obstacles. point : (n, 3) m. normal : (n, 3) unit, from a
+    to b. force : (n, 3) N on b. torque_a, torque_b : (n, 3) N m on each, about its centre of mass.
     """
 
     a: np.ndarray
@@ -72,12 +72,14 @@ def read_contacts(driver: Stepper, model: Model, owners: Owners, x: np.ndarray, 
         ends = [owners.of_collider[struck[side]] for side in ("a", "b")]
         force = impulses_of(struck) / dt
         arms = [struck["position"] - _centers(x, end) for end in ends]
-        parts.append(_made(*ends, struck, force, np.zeros_like(force), arms))
+        parts.append(_made(ends[0], ends[1], struck, force, np.zeros_like(force), arms))
     asleep = stepper.collision.asleep
     if len(before.a) and (asleep > AWAKE).any():
         still = np.ones(len(owners.names), bool)
         still[: owners.bodies] = asleep[: owners.bodies] != AWAKE
-        seen = {pair for part in parts for pair in zip(part.a.tolist(), part.b.tolist(), strict=True)}  # in this very step
+        seen = {
+            pair for part in parts for pair in zip(part.a.tolist(), part.b.tolist(), strict=True)
+        }  # in this very step
         kept = still[before.a] & still[before.b]
         kept &= [pair not in seen for pair in zip(before.a.tolist(), before.b.tolist(), strict=True)]
         parts.append(Contacts(*(values[kept] for values in before)))

@@ -33,8 +33,8 @@ SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy
 
 
 class Motion(NamedTuple):
-    """Of n bodies and, last, the world; world axes. x : (n + 1, 3) m, centres of mass. rotation : (n + 1, 3, 3), body → world.
-    v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s. inverse_inertia : (n + 1, 3, 3) 1/(kg m²)."""
+    """Of n bodies and, last, the world; world axes. x : (n + 1, 3) m, centres of mass. rotation : (n + 1, 3, 3), body →
+    world. v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s. inverse_inertia : (n + 1, 3, 3) 1/(kg m²)."""
 
     x: np.ndarray
     rotation: np.ndarray
@@ -45,8 +45,8 @@ class Motion(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """a, alpha : (n + 1, 3) m/s², rad/s², accelerations of bodies and, last, the world. wrenches : (joints, 6) N and N m, of each
-    joint on its second body, about the point of the joint, world axes. gravity : (3,) m/s². efforts : name → N m or N.
+    """a, alpha : (n + 1, 3) m/s², rad/s², accelerations of bodies and, last, the world. wrenches : (joints, 6) N and N m, of
+    each joint on its second body, about the point of the joint, world axes. gravity : (3,) m/s². efforts : name → N m or N.
     on_coordinate : name of a coordinate → the sum of its efforts."""
 
     a: np.ndarray
@@ -136,10 +136,10 @@ class Evaluator:
         constants."""
         own, run, changed = self._own, self._run, False
         for name in INPUTS:
-            given = run[name][: len(own[name])].tobytes()
-            if self._copied.get(name) != given:
+            content = run[name][: len(own[name])].tobytes()
+            if self._copied.get(name) != content:
                 own[name][:] = run[name][: len(own[name])]
-                self._copied[name], changed = given, True
+                self._copied[name], changed = content, True
         settings, given = own["settings"], run["settings"]
         for name in ("hold", "stiffness", "damping", "contact_entry"):
             settings[name] = given[name]

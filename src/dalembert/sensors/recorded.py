@@ -6,11 +6,10 @@ sensors may have any characters.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from .sampling import Reading, Sensors
 
 if TYPE_CHECKING:
     import xarray
@@ -19,8 +18,8 @@ IMAGE_AXES = ("row", "column", "color")
 MOST_SENSORS = 10_000
 
 
-def attach(dataset: xarray.Dataset, sensors: Sensors) -> None:
-    """Add the samples of all sensors to a dataset."""
+def attach(dataset: xarray.Dataset, sensors: Mapping[str, Any]) -> None:
+    """Add the samples of all sensors (`sampling.Reading`) to a dataset."""
     for number, reading in enumerate(sensors.values()):
         key = f"sensor_{number}"
         axes = [f"{key}_{axis}" for axis in _axes(reading)]
@@ -30,17 +29,17 @@ def attach(dataset: xarray.Dataset, sensors: Sensors) -> None:
             dataset.coords[axes[0]] = ((axes[0],), np.array(reading.labels, dtype=object))
 
 
-def _axes(reading: Reading) -> tuple[str, ...]:
+def _axes(reading: Any) -> tuple[str, ...]:
     """The axes of a sample."""
     shape = reading.sensor.shape
     return ("component",) if len(shape) == 1 else IMAGE_AXES[: len(shape)]
 
 
-def _attributes(reading: Reading) -> dict[str, Any]:
+def _attributes(reading: Any) -> dict[str, Any]:
     sensor = reading.sensor
     return {
-        "sensor": sensor.name, "kind": sensor.kind, "units": ", ".join(dict.fromkeys(sensor.units)), "rate": float(sensor.rate),
-        "long_name": f"{sensor.kind} {sensor.name}",
+        "sensor": sensor.name, "kind": sensor.kind, "units": ", ".join(dict.fromkeys(sensor.units)),
+        "rate": float(sensor.rate), "long_name": f"{sensor.kind} {sensor.name}",
     }  # fmt: skip
 
 

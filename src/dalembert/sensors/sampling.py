@@ -1,8 +1,8 @@
 """When sensors are sampled, and what is kept of it.
 
 Sample k of a sensor of rate f is due at k/f. Methods with fixed steps take it at the end of the first step that does not end
-before that time, at most one sample a step; adaptive methods end a step there. Each sample has the time at which it was taken.
-Its noise follows from k.
+before that time, at most one sample a step; adaptive methods end a step there. Each sample has the time at which it was
+taken. Its noise follows from k.
 
 A run stops at these times outside the compiled loop, as it does for frames and controllers.
 """
@@ -146,8 +146,8 @@ def _require_no_forces(sensors: list[Sensor]) -> None:
     for sensor in sensors:
         if sensor.needs_forces or isinstance(sensor, JointState):
             raise ValueError(
-                f"{sensor.owner}: generalized coordinates have no forces of joints and no accelerations of bodies to read; use "
-                "coordinates='maximal' or 'joint', or leave the sensor out"
+                f"{sensor.owner}: generalized coordinates have no forces of joints and no accelerations of bodies to read; "
+                "use coordinates='maximal' or 'joint', or leave the sensor out"
             )
 
 
@@ -183,7 +183,9 @@ class Sensors(Mapping[str, Reading]):
     def __getitem__(self, name: str) -> Reading:
         """The samples of a sensor; KeyError says which there are."""
         if name not in self._readings:
-            raise KeyError(f"there is no sensor {name!r}; there are {', '.join(self._readings) or 'none: see add_sensor'}")
+            raise KeyError(
+                f"there is no sensor {name!r}; there are {', '.join(self._readings) or 'none: see add_sensor'}"
+            )
         return self._readings[name]
 
     def __iter__(self) -> Iterator[str]:
