@@ -341,7 +341,7 @@ class JointState(Sensor):
 class Effort(Sensor):
     """The effort (N m or N) of one motor, stop or dry friction, or of a prescribed motion, along its coordinate.
 
-    force : what `scene.motor`, `limit`, `joint_friction` or `add_motion` returned, or its name.
+    force : what `Scene.motor`, `limit`, `joint_friction` or `add_motion` returned, or its name.
     """
 
     force: str | Force | SceneJoint

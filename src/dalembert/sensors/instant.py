@@ -34,7 +34,8 @@ SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy
 
 class Motion(NamedTuple):
     """Of n bodies and, last, the world; world axes. x : (n + 1, 3) m, centres of mass. rotation : (n + 1, 3, 3), body →
-    world. v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s. inverse_inertia : (n + 1, 3, 3) 1/(kg m²)."""
+    world. v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s. inverse_inertia : (n + 1, 3, 3)
+    1/(kg m²)."""
 
     x: np.ndarray
     rotation: np.ndarray

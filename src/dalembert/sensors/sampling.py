@@ -131,6 +131,8 @@ class Reading:
         self._values = [np.array(value) for value in values]
         for value in self._values:
             value.flags.writeable = False
+        if self._numbers:
+            self.due = self._numbers[-1] + 1
 
 
 def _unknown(sensor: Sensor) -> np.ndarray:
@@ -285,3 +287,5 @@ class Sensors(Mapping[str, Reading]):
                 continue
             chosen = np.arange(len(times))[-1:] if until is None else np.flatnonzero(times <= until + SAME_TIME)
             reading.take(times[chosen], values[chosen])
+        if isinstance(before, Sensors) and self._readings:
+            self._evaluator.contacts = before._evaluator.contacts
