@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,13 @@ from .noise import Noise
 
 SAME_TIME = 1e-9  # of the time between two samples, or of a step: times closer than this are one
 ON_CONTACTS = (Touch, ContactForce)
+
+
+class Samples(NamedTuple):
+    """times : (n,) s. values : (n, …)."""
+
+    times: np.ndarray
+    values: np.ndarray
 
 
 class Reading:
@@ -274,14 +281,18 @@ class Sensors(Mapping[str, Reading]):
             reading.due = reading.number_at(time, 0.0) + 1
         self._stale = False
 
+    def samples(self) -> dict[str, Samples]:
+        """All samples as plain arrays, by name of the sensor."""
+        return {name: Samples(reading.times, reading.values) for name, reading in self._readings.items()}
+
     def go_on_from(self, before: Mapping[str, Any], until: float | None = None) -> None:
-        """Take samples of the run that this one goes on from, of its readings or of the arrays of its trajectory: the last
-        one, or all `until` a time (s)."""
+        """Take samples of the run that this one goes on from, of its `Sensors`, its `samples` or the arrays of its trajectory:
+        the last one, or all `until` a time (s)."""
         for name, reading in self._readings.items():
             if name not in before:
                 continue
             found = before[name]
-            times = np.asarray(found.times if isinstance(found, Reading) else found["time"].values)
+            times = np.asarray(found.times if isinstance(found, Reading | Samples) else found["time"].values)
             values = np.asarray(found.values)
             if values.shape[1:] != reading.sensor.shape:
                 continue
