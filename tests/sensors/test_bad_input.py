@@ -93,3 +93,15 @@ def test_generalized_coordinates_refuse_sensors_of_forces():
     scene.add_sensor(sensors.Imu("imu", name))
     with pytest.raises(ValueError, match="sensor 'imu': generalized coordinates"):
         dal.Simulation(scene, **settings)
+
+
+def test_the_wrench_on_a_particle_with_steps_of_its_own_is_refused():
+    scene = dal.Scene("hung")
+    box = scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=2.0, position=(0, 0, -0.6))
+    string = scene.add_particles("string", [(0, 0, 0), (0, 0, -0.5)], mass=0.1, pinned=[0])
+    scene.springs("spring", "string", [[0, 1]], stiffness=1e4)
+    scene.attach("knot", string[1], box)
+    scene.add_sensor(sensors.ForceTorque("knot", "knot"))
+    assert dal.simulate(scene, 0.01, rtol=1e-6).sensors["knot"].value[2] < 0.0
+    with pytest.raises(ValueError, match="'knot' holds a particle that has time steps of its own"):
+        dal.Simulation(scene, method="linear_implicit_euler", dt=1e-3)

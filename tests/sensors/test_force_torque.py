@@ -118,6 +118,41 @@ def test_joints_of_a_loop_carry_the_same_in_both_coordinates(settings):
         assert largest(maximal[name].values - joint[name].values) < tolerance, name
 
 
+KINDS = {
+    "hinge": lambda scene, *ends: scene.hinge("joint", *ends, at=(0.4, 0, 0), axis=(0, 1, 0.2)),
+    "slider": lambda scene, *ends: scene.slider("joint", *ends, at=(0.4, 0, 0), axis=(0, 1, 0.2)),
+    "cylindrical": lambda scene, *ends: scene.cylindrical("joint", *ends, at=(0.4, 0, 0), axis=(0, 1, 0.2)),
+    "universal": lambda scene, *ends: scene.universal("joint", *ends, (0.4, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "ball": lambda scene, *ends: scene.ball("joint", *ends, at=(0.4, 0, 0)),
+    "weld": lambda scene, *ends: scene.weld("joint", *ends, at=(0.4, 0, 0)),
+}
+
+
+@pytest.mark.parametrize("ends", [("a", "b"), ("b", "a")], ids=["forward", "reversed"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_joints_carry_the_same_in_both_coordinates(kind, ends):
+    """A swinging chain with a joint of each kind in the middle, whichever end is the outer one."""
+
+    def run(coordinates):
+        scene = dal.Scene(kind)
+        scene.add_body("a", dal.Box(0.3, 0.1, 0.1), mass=1.0, position=(0.2, 0, 0))
+        scene.add_body("b", dal.Box(0.3, 0.1, 0.2), mass=2.0, position=(0.6, 0.05, 0))
+        scene.ball("root", dal.WORLD, "a", at=(0, 0, 0))
+        joint = KINDS[kind](scene, *ends)
+        if joint.displacement:
+            scene.torsion_spring("spring", joint, stiffness=50.0, damping=3.0, coordinate="displacement")
+        for name in ("root", "joint"):
+            scene.add_sensor(sensors.ForceTorque(name, name, rate=20))
+        for name in ("a", "b"):
+            scene.add_sensor(sensors.Imu(f"imu {name}", name, position=(0.1, 0.02, 0.03), rate=20))
+        return dal.simulate(scene, 0.4, rtol=1e-10, coordinates=coordinates).sensors
+
+    maximal, joint = run("maximal"), run("joint")
+    for name in maximal:
+        assert largest(maximal[name].values) > 5.0
+        assert largest(maximal[name].values - joint[name].values) < 2e-8, name
+
+
 def test_both_sides_of_a_joint_carry_the_opposite():
     """Bodies in the other order: the wrench on what is the second body then."""
     found = []

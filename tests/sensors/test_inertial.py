@@ -125,3 +125,49 @@ def test_center_of_mass_moves_as_the_momentum_says():
     assert largest(run.sensors["velocity"].values - [1, 0, 0]) < 1e-9
     assert largest(run.sensors["angular_momentum"].values - np.stack([0 * t, 0 * t, 0.5 * t], 1)) < 1e-8
     assert largest(run.sensors["one"].value - run.state.position[1]) < 1e-15
+
+
+@pytest.mark.parametrize("settings", FORMULATIONS, ids=named)
+def test_below_a_carriage_that_moves_by_command(settings):
+    """A pendulum on a carriage that accelerates at 1 m/s²: at its pivot the unit reads gravity and that, turned."""
+    scene = dal.Scene("carriage")
+    carriage = scene.add_body("carriage", dal.Box(1, 1, 0.1), motion=lambda t: (0.5 * t * t, 0.0, 0.0))
+    bob = scene.add_body("bob", dal.Box(0.1, 0.1, 0.5), mass=1.0, position=(0.4, 0, -0.35))
+    scene.hinge("hinge", carriage, bob, at=(0.4, 0, -0.1), axis=(0, 1, 0))
+    if "dt" in settings:
+        scene.joint_friction("friction", "hinge", effort=1e-30)
+    scene.add_sensor(sensors.Accelerometer("pivot", bob, position=(0, 0, 0.25)))
+    scene.add_sensor(sensors.Accelerometer("carriage", carriage))
+    scene.add_sensor(sensors.ForceTorque("hinge", "hinge"))
+    scene.add_sensor(sensors.Accelerometer("bob", bob))
+    scene.add_sensor(sensors.JointState("angle", "hinge"))
+    read = dal.simulate(scene, 0.5, **settings).sensors
+    angle = read["angle"].values[:, 0]
+    turned = np.stack([np.cos(angle) - G * np.sin(angle), 0 * angle, np.sin(angle) + G * np.cos(angle)], 1)
+    assert abs(angle[-1]) > 0.1
+    assert largest(read["carriage"].values - [1, 0, G]) < 1e-5
+    assert largest(read["pivot"].values - turned) < 1e-5
+    assert largest(read["hinge"].values[:, :3] - read["bob"].values) < 1e-9  # of 1 kg
+
+
+def test_a_released_joint_carries_nothing():
+    scene = pendulum()
+    scene.add_sensor(sensors.ForceTorque("pivot", "pivot"))
+    scene.add_sensor(sensors.Accelerometer("f", "bar"))
+    run = dal.Simulation(scene).advance(0.2)
+    assert largest(run.sensors["pivot"].value) > 10.0
+    run.release("pivot")
+    run.advance(0.2)
+    assert largest(run.sensors["pivot"].value) == 0.0
+    assert largest(run.sensors["f"].value) < 1e-12
+
+
+def test_particles_that_press_on_a_body_are_felt():
+    """A ball of 0.5 kg, a particle, lies on a box: the box presses with both weights, and rests."""
+    scene = resting_box()
+    scene.add_particles("dust", [(0, 0, 0.21)], mass=0.5)
+    scene.add_sensor(sensors.Imu("imu", "box"))
+    scene.add_sensor(sensors.ContactForce("ground", "box", "ground"))
+    read = dal.simulate(scene, 1.0, dt=1 / 200).sensors
+    assert largest(read["imu"].value - [0, 0, G, 0, 0, 0]) < 1e-3
+    assert largest(read["ground"].value - [0, 0, 2.5 * G]) < 1e-2

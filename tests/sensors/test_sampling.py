@@ -263,3 +263,45 @@ def test_samples_are_read_only():
     value = dal.simulate(scene, 0.1, rtol=1e-8).sensors["imu"].value
     with pytest.raises(ValueError, match="read-only"):
         value[0] = G
+
+
+# Other ways to run ----------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_warns_that_it_samples_no_sensors():
+    scene = dal.Scene("thrown")
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+    scene.add_sensor(sensors.Imu("imu", "ball"))
+    with pytest.warns(dal.SimulationWarning, match="sensors are not sampled in a batch"):
+        dal.run_batch(scene, 0.1, method="rk4", dt=0.01)
+
+
+def test_a_sweep_reads_sensors_of_each_member():
+    def build(spin=1.0):
+        scene = dal.Scene("spinning", gravity=(0, 0, 0))
+        scene.add_body("ball", dal.Sphere(0.1), mass=1.0, angular_velocity=(0, 0, spin))
+        scene.add_sensor(sensors.Gyroscope("gyro", "ball"))
+        return scene
+
+    def last(run):
+        return run.sensors["gyro"].value[2]
+
+    found = dal.sweep(build, {"spin": [1.0, 2.0]}, 0.1, how="serial", keep=last, rtol=1e-8)
+    assert np.abs(found["last"].values - [1.0, 2.0]).max() < 1e-14
+
+
+def test_a_rewound_session_keeps_the_samples_until_then():
+    from dalembert.simulation.session import Session
+
+    scene = resting_box()
+    scene.add_sensor(sensors.Imu("imu", "box", rate=100, noise=0.1))
+    session = Session(scene, dt=1 / 200, frames=50.0)
+    for _ in range(20):
+        session.advance()
+    whole = session.run.sensors["imu"].values
+    session.rewind(0.2)
+    assert len(session.run.sensors["imu"]) == 21
+    assert np.array_equal(session.run.sensors["imu"].values, whole[:21])
+    session.advance()
+    assert len(session.run.sensors["imu"]) == 23
+    assert largest(session.run.sensors["imu"].values - whole[:23]) < 1e-3  # the same noise; contacts start anew

@@ -414,8 +414,8 @@ class ForceTorque(Sensor):
             raise ValueError(
                 f"{self.owner}: {joint.kind} {joint.name!r} holds no two bodies together; give a hinge, or another joint"
             )
-        given = (joint.a if isinstance(joint.b, World) else joint.b) if self.body is None else self.body
-        body = body_of(scene, self.owner, given)
+        own = next((end for end in (joint.b, joint.a) if isinstance(end, Body)), WORLD)
+        body = body_of(scene, self.owner, own if self.body is None else self.body)
         if self.position is not None:
             position = real_array(self.owner, "position", self.position, (3,))
         else:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..collide.tables import AWAKE
+from ..contact.limits import size_of
 from ..contact.points import Owners
 from ..core.c_function import MEASURE
 from ..core.status import OK
@@ -74,6 +75,7 @@ class Evaluator:
         self._bodies = len(model.body_names)
         self._plain = Mechanism(system)
         self._mechanism: Mechanism = JointMechanism(model, self._plain) if model.tree is not None else self._plain
+        self._of_run = mechanism
         # Plain arrays: fields of records are slow to read.
         self._own, self._run = _plain_tables(system), _plain_tables(mechanism.system)
         self._system, self._copied = system, dict[str, bytes]()
@@ -115,6 +117,7 @@ class Evaluator:
         where they cannot be computed."""
         self._copy_inputs(driver)
         own, n = self._own, self._bodies
+        take_coordinates(self._mechanism, self._of_run, y)
         if self._mechanism(MEASURE, time, y, self._scratch) != OK:
             return None
         kin, a, alpha = own["kinematics"][:n], np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
@@ -141,6 +144,8 @@ class Evaluator:
             if self._copied.get(name) != content:
                 own[name][:] = run[name][: len(own[name])]
                 self._copied[name], changed = content, True
+                if name == "joints":
+                    clear_released(self._system)
         settings, given = own["settings"], run["settings"]
         for name in ("hold", "stiffness", "damping", "contact_entry"):
             settings[name] = given[name]
@@ -201,9 +206,38 @@ class Evaluator:
                     sums[name] = sums.get(name, 0.0) + effort
         return by_name, sums
 
+    def carrier(self, joint: Any) -> Any:
+        """The end of a joint whose point the torque in `Forces.wrenches` is about, and which is a body: the second one; in
+        the tree of joint coordinates, the outer one."""
+        ends = [joint.b, joint.a]
+        if isinstance(self._mechanism, JointMechanism):
+            nodes = self._mechanism.tables.tree.nodes.view(np.ndarray)
+            own = nodes[nodes["joint"] == self.model.joint_names.index(joint.name)]
+            if len(own) and own["sign"][0] < 0.0:
+                ends.reverse()
+        return next((end for end in ends if isinstance(end, Body)), None)
+
     def body(self, item: Any) -> int:
         """The row of a body in the arrays; −1, the last, of the world."""
         return self.model.body_names.index(item.name) if isinstance(item, Body) else -1
+
+
+def take_coordinates(mechanism: Mechanism, of_run: Mechanism, y: np.ndarray) -> None:
+    """Give a mechanism in joint coordinates those that the run has at its state y."""
+    if isinstance(mechanism, JointMechanism) and isinstance(of_run, JointMechanism):
+        of_run.take(y)
+        mechanism.z[:] = of_run.z
+        mechanism._known[:] = mechanism.tables.y[:] = y
+
+
+def clear_released(system: System) -> None:
+    """Clear what the tables have of joints that were released."""
+    for joint in system.joints[system.joints.active == 0]:
+        for incidence in system.incidences[joint.first : joint.last]:
+            system.jacobian[incidence.offset : incidence.offset + size_of(incidence)] = 0.0
+        rows = slice(joint.row, joint.row + joint.rows)
+        for values in (system.error, system.bias, system.partial, system.multipliers):
+            values[rows] = 0.0
 
 
 def _plain_tables(system: System) -> dict[str, np.ndarray]:

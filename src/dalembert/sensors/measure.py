@@ -195,7 +195,7 @@ def _effort(sensor: Any, now: Instant) -> np.ndarray:
 def _force_torque(sensor: Any, now: Instant) -> np.ndarray:
     joint, motion, forces = sensor.joint, now.motion, now.forces
     assert forces is not None
-    carrier = joint.b if isinstance(joint.b, Body) else joint.a
+    carrier = now.evaluator.carrier(joint)
     at = motion.x[-1] + joint.at
     axis = joint.axis
     if isinstance(carrier, Body):

@@ -22,10 +22,10 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, Stepper
 from ..model.compile import Model
 from ..model.tables import System
-from ..scene.sensor import Camera, ContactForce, JointState, Range, Sensor, Touch
+from ..scene.sensor import Camera, ContactForce, ForceTorque, JointState, Range, Sensor, Touch
 from ..symbolic.mechanism import PlacedMechanism
 from .camera import Renderer
-from .instant import Evaluator
+from .instant import Evaluator, clear_released, take_coordinates
 from .measure import Instant, Rays, measure
 from .noise import Noise
 
@@ -160,6 +160,16 @@ def _require_no_forces(sensors: list[Sensor]) -> None:
             )
 
 
+def _require_joints(sensors: list[Sensor], model: Model) -> None:
+    """Raises ValueError for the wrench of what holds a particle that has time steps of its own."""
+    for sensor in sensors:
+        if isinstance(sensor, ForceTorque) and (name := getattr(sensor.joint, "name", "")) not in model.joint_names:
+            raise ValueError(
+                f"{sensor.owner}: {name!r} holds a particle that has time steps of its own, and its wrench is not known; use "
+                "a method of integration, or leave the sensor out"
+            )
+
+
 class Sensors(Mapping[str, Reading]):
     """The sensors of a run by name: ``run.sensors["imu"].value``.
 
@@ -178,6 +188,7 @@ class Sensors(Mapping[str, Reading]):
         sensors = list(model.scene.sensors.values())
         if isinstance(mechanism, PlacedMechanism):
             _require_no_forces(sensors)
+        _require_joints(sensors, model)
         self._now, self._joints, self._preview, self._make_system = now, joints, preview, make_system
         self._model, self._mechanism = model, mechanism
         self._stale = False
@@ -240,6 +251,7 @@ class Sensors(Mapping[str, Reading]):
     def _next_step(self, time: float, y: np.ndarray, driver: Stepper) -> Stepper | None:
         """A stepper of its own after the step that the run makes next; None where that fails."""
         mechanism = self._mechanism_of(self._make_system())
+        take_coordinates(mechanism, self._mechanism, y)
         stepper = self._preview(mechanism)
         stepper.restart(time)
         after = y.copy()
@@ -252,6 +264,7 @@ class Sensors(Mapping[str, Reading]):
         for name in ("forces", "joints", "commands", "particle_forces"):
             if len(getattr(run, name)):
                 getattr(plain.system, name)[:] = getattr(run, name)[: len(getattr(plain.system, name))]
+        clear_released(plain.system)
         for name in ("hold", "stiffness", "damping"):
             plain.system.settings[name] = run.settings[name]
         return JointMechanism(self._model, plain) if self._model.tree is not None else plain
@@ -286,8 +299,8 @@ class Sensors(Mapping[str, Reading]):
         return {name: Samples(reading.times, reading.values) for name, reading in self._readings.items()}
 
     def go_on_from(self, before: Mapping[str, Any], until: float | None = None) -> None:
-        """Take samples of the run that this one goes on from, of its `Sensors`, its `samples` or the arrays of its trajectory:
-        the last one, or all `until` a time (s)."""
+        """Take samples of the run that this one goes on from, of its `Sensors`, its `samples` or the arrays of its
+        trajectory: the last one, or all `until` a time (s)."""
         for name, reading in self._readings.items():
             if name not in before:
                 continue
