@@ -10,6 +10,7 @@ import numpy as np
 
 from ..collide import query
 from ..collide.detect import Detector, collision_of
+from ..core.tables import handed
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
@@ -48,7 +49,7 @@ class Rays:
         self._state = np.empty(0)
 
     def distances(self, y: np.ndarray, body: int, origin: np.ndarray, rays: np.ndarray, reach: float) -> np.ndarray:
-        """Distances (n,) m along rays (n, 3) from a point; inf for none. body : one that rays do not see, or −1."""
+        """Distances (n,) m along unit vectors (n, 3) from a point; inf for none. body : one that rays do not see, or −1."""
         state = y[: STATE_SIZE * self._bodies].copy()
         if body >= 0:
             state[STATE_SIZE * body : STATE_SIZE * body + 3] += FAR_AWAY
@@ -56,8 +57,12 @@ class Rays:
             self._state = state
             if self._detector(state, 0.0) != 0:
                 return np.full(len(rays), np.nan)
-        hits = [query.ray_cast(self._detector.collision, origin, ray, reach) for ray in rays]
-        return np.array([np.inf if hit is None else hit.distance for hit in hits])
+        tables, hit = handed(self._detector.collision), np.empty(4)  # the addresses once for all rays
+        found = np.full(len(rays), np.inf)
+        for i, ray in enumerate(np.ascontiguousarray(rays)):
+            if query._cast(tables, origin, ray, reach, hit) >= 0:
+                found[i] = hit[0]
+        return found
 
 
 class Instant:
