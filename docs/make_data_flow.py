@@ -73,7 +73,7 @@ def drawing() -> str:
         box(500, 186, 340, "State y: evolves", STATE, "one vector", DATA),
         f'<rect x="20" y="316" width="920" height="292" rx="10" fill="{FRAME}" stroke="{GREY}"/>',
         text(480, 341, RUN, 15, "#1b2430", bold=True),
-        text(480, 361, "simulation/", 12.5, "#7a3d00", mono=True),
+        text(480, 361, "simulation/  sensors/", 12.5, "#7a3d00", mono=True),
     ]  # fmt: skip
     steppers = [
         ("Integration", ["y′ = f(t, y), error control,", "location of events"], "integrate/"),

@@ -43,6 +43,7 @@ FIRST = {
         "motors",
         "interactive-loop",
         "motions",
+        "sensors",
         "contact-experiments",
         "piles",
         "particles-and-cloth",
@@ -55,7 +56,7 @@ FIRST = {
         "explain",
         "own-forces",
     ],
-    "reference/*": ["scene", "shapes", "simulation", "views", "many", "files", "mechanics", "mathematics"],
+    "reference/*": ["scene", "shapes", "simulation", "sensors", "views", "many", "files", "mechanics", "mathematics"],
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import gallery
+    from . import gallery, sensors
     from .cli.live_session import show
     from .cli.replay import Replay, replay
     from .contact.problem import ContactProblem, ScalarRows, load_contact_problem, solve_contact, solve_delassus
@@ -71,7 +71,7 @@ __all__ = [
     "Settings", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries",
     "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "condition_number", "degrees", "equilibrate",
     "export_gltf", "export_mjcf", "export_usd", "gallery", "load_contact_problem", "load_model", "load_usd",
-    "mass_properties", "matching", "minimize", "replay", "run_batch", "show", "simulate", "solve",
+    "mass_properties", "matching", "minimize", "replay", "run_batch", "sensors", "show", "simulate", "solve",
     "solve_contact", "solve_delassus", "solve_linear", "sweep", "tetrahedron_grid", "triangle_grid",
 ]  # fmt: skip
 
@@ -202,7 +202,7 @@ if not TYPE_CHECKING:  # to a type checker, a module with `__getattr__` has ever
         if name in _WHERE:
             value = globals()[name] = getattr(importlib.import_module(_WHERE[name], __name__), name)
             return value
-        if name == "gallery" or f"{__name__}.{name}" in _NEW_PLACE:
+        if name in ("gallery", "sensors") or f"{__name__}.{name}" in _NEW_PLACE:
             return importlib.import_module(f"{__name__}.{name}")
         if name in _RENAMED:
             return getattr(importlib.import_module(".scene.mesh_file", __name__), name)

@@ -23,8 +23,7 @@ def recorded(number):
     """(problem, free velocities) of a record."""
     with np.load(RECORDS, allow_pickle=False) as data:
         masses, free, pairs, jacobians, friction, bias, offset = (
-            data[f"{name}_{number}"]
-            for name in ("masses", "free", "pairs", "jacobians", "friction", "bias", "offset")
+            data[f"{name}_{number}"] for name in ("masses", "free", "pairs", "jacobians", "friction", "bias", "offset")
         )
     contacts = [
         Contact({int(b): j for b, j in zip(pair, both, strict=True) if b >= 0}, float(mu), float(c), tuple(r))

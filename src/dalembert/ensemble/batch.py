@@ -21,7 +21,7 @@ from ..core.jit import DISABLED
 from ..core.keywords import with_keywords
 from ..core.renamed import SETTINGS as RENAMED
 from ..core.renamed import renamed_keywords
-from ..core.status import MESSAGES, OK
+from ..core.status import MESSAGES, OK, warn
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
 from ..dynamics.joint_space.mechanism import JointMechanism
@@ -814,6 +814,8 @@ def run_batch(
     if first is None:
         raise ValueError("there are no scenes to run; give one a member, or one scene with vary")
     template = Workspace(first, **settings)
+    if template.model.scene.sensors:
+        warn("sensors are not sampled in a batch; run the members by simulate or sweep to read them")
     if vary is not None:
         found = varied_by_name(template, vary)
     else:

@@ -44,12 +44,13 @@ from .mjcf_bodies import (
     note_unasked,
     read_inertial,
 )
+from .mjcf_sensors import SITE_SIZE, add_sensors, site_region
 from .urdf import hex_color
 
 ZERO = (0.0, 0.0, 0.0)
 SECTIONS = (
     "compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "contact", "equality", "actuator",
-    "keyframe", "custom", "extension",
+    "sensor", "keyframe", "custom", "extension",
 )  # fmt: skip
 UNSEEN = ("camera", "light", "inertial")  # read elsewhere, or pictures
 MOST_COPIES = 50_000  # elements that <replicate> makes
@@ -96,6 +97,7 @@ class MjcfReader:
         self.joints: dict[str, Axis | Segment] = {}  # by their names in the file
         self.coordinates: list[Axis | Segment] = []  # in the order of qpos
         self.sites: dict[str, tuple[Segment | None, Pose]] = {}
+        self.regions: dict[str, Any] = {}  # shapes of the sites
         self.geom_bodies: dict[str, tuple[Segment | None, Solid]] = {}
         self.left_out: set[str] = set()  # names of geoms without a solid
         self._masses: dict[Segment, Geometry] = {}
@@ -251,12 +253,14 @@ class MjcfReader:
             return  # nothing can refer to it
         if name + place.suffix in self.sites:
             raise element.error(f"site {name!r:.60} is there twice; rename one")
+        size = attributes.vector("size", 1, 3, default=SITE_SIZE)
         if "fromto" in attributes:
             attributes.values["size"] = attributes.values.get("size", "1")
-            pose = self.geoms.size_and_pose(attributes, "capsule")[1]
+            size, pose = self.geoms.size_and_pose(attributes, "capsule")
         else:
             pose = self._pose(attributes)
-        note_unasked(attributes, self.warnings, "type", "size", "mesh")
+        self.regions[name + place.suffix] = site_region(attributes, size)
+        note_unasked(attributes, self.warnings, "mesh")
         self.sites[name + place.suffix] = place.segment, place.frame @ pose
 
     def _set_masses(self) -> None:
@@ -397,8 +401,8 @@ def _motor(
         sets, scale, offset = "speed", 1.0 / gear, 0.0
     joint, scene = built.joints[axis.name], built.scene
     motor = scene.motor(
-        free_name(name, scene.forces), joint, effort=gear * b0, stiffness=stiffness, position=-axis.zero, damping=damping,
-        speed=0.0 if damping > 0.0 else None, limit=most,
+        free_name(name, scene.forces), joint, effort=gear * b0, stiffness=stiffness,
+        position=-axis.zero if stiffness > 0.0 else 0.0, damping=damping, speed=0.0 if damping > 0.0 else None, limit=most,
     )  # fmt: skip
     _add_rotor(built, attributes, axis, motor.name, gear)
     return Actuator(name, joint, motor, gear, sets, scale, offset, _control_range(attributes, axis))
@@ -657,5 +661,6 @@ def from_mjcf(
     model.timestep = reader.settings.timestep
     model.sites = {name: built.frame(segment, pose) for name, (segment, pose) in reader.sites.items()}
     model.actuators, controls = add_actuators(reader, built, warnings)
+    add_sensors(reader, built, model.actuators, warnings)
     model.keyframes = read_keyframes(reader, built, controls)
     return model

@@ -23,6 +23,7 @@ from .motion import SET, Keyframes, Motion, motion_of_body
 from .particle_forces import ParticleForceMethods
 from .particles import Particle, ParticleForce, ParticleMethods, Particles
 from .scene_warnings import density_warnings, orientation_warnings
+from .sensor import Sensor, SensorMethods
 from .shapes import HeightField, Shape, TriangleMesh
 from .soft import SoftBodyMethods
 
@@ -64,8 +65,10 @@ HINTS = {
 
 
 @explain_calls(HINTS)
-class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods):
-    """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
+class Scene(
+    JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods, SensorMethods
+):
+    """A description of a mechanism: bodies, particles, joints, forces, events, sensors, and what touches what.
 
     Parameters
     ----------
@@ -98,6 +101,7 @@ class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, Particl
         self.particles: dict[str, Particles] = {}
         self.forces: dict[str, Any] = {}  # Force or ParticleForce
         self.events: dict[str, Event] = {}
+        self.sensors: dict[str, Sensor] = {}
         self.material = material
         self.description = ""
         self.warnings: list[str] = []  # of what was added; see `scene_warnings`

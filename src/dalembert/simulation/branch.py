@@ -86,12 +86,14 @@ def _longer(name: str, values: np.ndarray, lengthened: Callable[[np.ndarray], np
 
 def _rebuild(run: Any, found: checkpoint.Checkpoint, time: float) -> None:
     """Make tables and stepper of a run anew, and let it go on from a checkpoint at a time (s)."""
-    events, spent = run.event_times, set(run._spent)
+    events, spent, sampled = run.event_times, set(run._spent), run.sensors
     run._make_tables()
     run._wrenches = Wrenches(run) if APPLIED in found.values else None
     run._driver.restart(time)
     checkpoint.put_back(run, found)
     run.event_times, run._spent = events, spent  # which the checkpoint has up to its frame
+    run.sensors.set_time(time)
+    run.sensors.go_on_from(sampled, until=time)
 
 
 def counts_of(stepper: Any) -> list[dict[str, Any]]:
@@ -156,6 +158,7 @@ class Saved(NamedTuple):
     timer: np.ndarray
     frames: dict[str, list[Any]]
     points: tuple[Any, ...]
+    samples: dict[str, Any]  # of sensors
     plain: dict[str, Any]
 
 
@@ -197,7 +200,7 @@ class Branching:
         arguments = {
             name: value for name, value in run.arguments.items() if name not in run._method.options and name != "method"
         }
-        known = {"hold", "stiffness", "damping", "frames", "coordinates", "constraint_solver", "assemble",
+        known = {"hold", "stiffness", "damping", "frame_rate", "coordinates", "constraint_solver", "assemble",
                  "contact_points", "controller", "control_rate", "stop_unsolved"}  # fmt: skip
         arguments = {name: value for name, value in arguments.items() if name in known} | {"method": run._method}
         recorder = run.recorder
@@ -205,7 +208,7 @@ class Branching:
             run.model.scene, arguments, float(run.time), run._wrenches is not None,
             checkpoint.of_snapshot(run, checkpoint.snapshot(run)), counts_of(run._driver), run._system.timer,
             recorder.frames, (recorder.points_every, recorder._points, recorder._last_points),
-            {name: getattr(run, name) for name in PLAIN},
+            run.sensors.samples(), {name: getattr(run, name) for name in PLAIN},
         )  # fmt: skip
         return restored, (type(self), saved)
 
@@ -225,6 +228,7 @@ def restored(kind: type[Simulation], saved: Saved) -> Simulation:
     _rebuild(run, saved.found, saved.time)
     put_counts(run._driver, saved.counts)
     run._system.timer[:] = saved.timer
+    run.sensors.go_on_from(saved.samples, until=saved.time)
     recorder = Recorder(run.model, run._mechanism, run._contact_points)
     recorder.frames = saved.frames
     recorder.points_every, recorder._points, recorder._last_points = saved.points

@@ -127,8 +127,10 @@ class Recorder:
                 self._last_points = points.of_frame(len(before) - 1)
 
     def _with_sleepers(self, points: Any, values: dict[str, Any], asleep: np.ndarray) -> Any:
-        """The points with those between bodies that sleep, which bear what they bore, and their forces added to `values`."""
-        found = of_sleepers(self._last_points, asleep, self.owners)
+        """The points with those between bodies that sleep, which bear what they bore, and their forces added to `values`. Of
+        bodies that fell asleep in this very step, `points` has them already."""
+        found, count = of_sleepers(self._last_points, asleep, self.owners), len(self.owners.names)
+        found = found[~np.isin(found["a"] * count + found["b"], points["a"] * count + points["b"])]
         if not len(found):
             return points
         forces, bodies = forces_on(found, len(self.owners.names)), self.owners.bodies

@@ -11,6 +11,8 @@ from ..core.checkpoint_fields import CheckpointError
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
+from ..sensors.recorded import attach
+from ..sensors.sampling import Sensors
 from . import checkpoint
 from .clock import AskedTime
 from .provenance import provenance
@@ -31,6 +33,7 @@ class Results:
     method: str
     recorder: Recorder
     settings: dict[str, Any]
+    sensors: Sensors
     released: dict[str, float]
     advances: list[float]
     resumed: bool
@@ -97,6 +100,7 @@ class Results:
         found = provenance(self)
         attrs |= {"provenance_json": as_json(found), "final_state_hash": found["final_state_hash"]}
         trajectory = self.recorder.trajectory(attrs, self._joint_units())
+        attach(trajectory.dataset, self.sensors)
         at_frame = self._checkpoint()
         if at_frame is not None:
             checkpoint.attach(trajectory.dataset, checkpoint.NOW, at_frame)
@@ -169,6 +173,7 @@ class Results:
         self.recorder = Recorder(self.model, self._mechanism, self._contact_points)
         if before is not None:
             self.recorder.go_on_from(before)
+            self.sensors.go_on_from(before.sensors)
         self._record()
 
     def _set_state(self, time: float, y: np.ndarray, turns: dict[str, float] | None) -> None:
@@ -177,6 +182,7 @@ class Results:
         self._seen = None
         self._driver.restart(time)
         self._asked.begin(time)
+        self.sensors.set_time(time)
         self._forget_controls()
         if turns is not None:
             self._recall_turns(turns)

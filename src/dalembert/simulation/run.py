@@ -15,6 +15,7 @@ from ..core.status import EVENT, NON_FINITE, OK, NoSolution, warn
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from ..scene.scene import Event
+from ..sensors.sampling import Sensors
 from . import checkpoint
 from .clock import AskedTime, frame_times, next_frame
 from .constraint_system import ConstraintSolver
@@ -114,6 +115,7 @@ class Advancing:
     _constraint_solver: ConstraintSolver | None
     _at_frame: checkpoint.Snapshot | None
     _snapshot_due: float
+    sensors: Sensors
     event_times: dict[str, list[float]]
     _spent: set[str]
     state: Any  # a property of `Simulation`
@@ -228,6 +230,20 @@ class Advancing:
         self.stopped = self.stopped or event.stop
 
     def _run(self, target: float) -> int:
+        """Let the stepper run to `target` (s), and sample sensors on the way. Returns a status."""
+        if not self.sensors:
+            return self._step_until(target)
+        self.sensors.refresh()
+        while True:
+            stop = min(target, self.sensors.next_time)
+            status = self._step_until(stop)
+            if status != OK:
+                return status
+            self.sensors.sample()
+            if stop >= target:
+                return status
+
+    def _step_until(self, target: float) -> int:
         """Let the stepper run to `target` (s). Returns a status."""
         start = time.perf_counter()
         try:

@@ -151,6 +151,7 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
         raise ValueError(f"nothing was recorded at {time:g} s; the run starts at {frames['time'][0]:g} s")
     earlier = {key: values[: index + 1] for key, values in frames.items()}
     spent, clocks = [earlier["time"][-1], earlier["state"][-1]], (run.wall_time, run.kernel_time)
+    sampled = run.sensors
     now = float(spent[0])
     run.restart(prepare)
     for name, then in released.items():
@@ -165,6 +166,7 @@ def rewind(run: Simulation, time: float, prepare: Callable[[Simulation], Any]) -
         turns = dict(zip(run._joint_names(), earlier["joint_coordinate"][-1].tolist(), strict=True))
     run._fit_entries(len(spent[1]))
     run._set_state(now, spent[1], turns)
+    run.sensors.go_on_from(sampled, until=now)
     run.recorder.frames = earlier
     return now
 

@@ -23,6 +23,7 @@ from ..linalg.iterative import IterativeSolver
 from ..model.compile import Model, compile_scene
 from ..scene.scene import Scene
 from ..scene.scene_warnings import simplification_message
+from ..sensors.sampling import Sensors
 from ..symbolic import GeneralizedCoordinates
 from ..symbolic.mechanism import PlacedMechanism
 from . import checkpoint
@@ -95,6 +96,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
     settings: dict[str, Any]
     arguments: dict[str, Any]
     recorder: Recorder
+    sensors: Sensors  # name → `Reading`, with the last sample and all before it
     kernel_time: float
     wall_time: float
 
@@ -203,6 +205,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
         self._constraint_solver = ConstraintSolver.of(self._iterative, self.model, self._system, self._stop_unsolved)
         own = self._system.settings[0]
         own.hold, own.stiffness, own.damping = self._hold
+        self.sensors = self._make_sensors()
 
     def _begin_record(self, prepare: Callable[[Simulation], Any] | None) -> None:
         """Set the initial state, forget all that happened, and record the first frame."""
@@ -252,6 +255,14 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
             self.recorder.record_unknown(self.time, self._y)
             raise
 
+    def _make_sensors(self) -> Sensors:
+        """The sensors of the scene, without samples."""
+        return Sensors(
+            self.model, self._mechanism, lambda: self._method.system(self.model),
+            lambda mechanism: self._method.make_stepper(self.model, mechanism, False),
+            lambda: (self.time, self._y, self._driver), self.joint_state,
+        )  # fmt: skip
+
     @property
     def time(self) -> float:
         """Simulated time, s."""
@@ -271,6 +282,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
         State(self.model, self._y, self.time).check()
         self._seen = None
         self._driver.changed()
+        self.sensors.changed()
         self._changed_by_hand("the state")
 
     def _notice_changes(self) -> None:

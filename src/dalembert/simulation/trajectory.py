@@ -788,6 +788,17 @@ class Trajectory:
         return RecordedPoints(self.dataset)
 
     @property
+    def sensors(self) -> dict[str, xarray.DataArray]:
+        """Sensor → its samples, (time, component), with the times (s) at which they were taken, the names of components, and
+        the attributes ``kind``, ``units`` and ``rate`` (Hz); images have the axes time, row, column and color.
+
+        >>> trajectory.sensors["imu"].sel(component="rate z")  # doctest: +SKIP
+        """
+        from ..sensors.recorded import detach
+
+        return detach(self.dataset)
+
+    @property
     def contact_points(self) -> xarray.Dataset:
         """All contact points along axis ``contact_point``: ``time`` of their frame (s), ``a`` and ``b`` (names of bodies or
         obstacles), ``position`` (m), ``normal`` (unit, from a to b), ``separation`` (m, negative in overlap), ``force`` (N,
