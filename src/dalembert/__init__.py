@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .linalg.matching import Matching, matching
     from .linalg.newton import Minimum, minimize
     from .scene.body import WORLD
+    from .scene.cable import Cable, Drum, Eye, Pulley
     from .scene.contact import Material
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
@@ -62,13 +63,13 @@ if TYPE_CHECKING:
     from .symbolic import GeneralizedCoordinates, Lagrangian
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
-    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImplicitParticles",
+    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Cable", "Capsule", "Compound", "Cone", "ConstraintSystem",
+    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder", "Drum",
+    "Ellipsoid", "Equilibration", "Equilibrium", "Events", "Eye", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImplicitParticles",
     "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
-    "Material", "Mesh", "MethodName", "Minimum", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
+    "Material", "Mesh", "MethodName", "Minimum", "Pulley", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
     "Settings", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries",
-    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate",
+    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "block", "condition_number", "equilibrate", "equilibrium",
     "export_gltf", "export_mjcf", "export_usd", "gallery", "load_contact_problem", "load_model", "load_usd",
     "mass_properties", "matching", "minimize", "replay", "run_batch", "sheet", "show", "simulate", "solve",
     "solve_contact", "solve_delassus", "solve_linear", "sweep",
@@ -97,6 +98,7 @@ _HOME = {
     ".cli.live_session": "show",
     ".cli.replay": "Replay replay",
     ".scene.body": "WORLD",
+    ".scene.cable": "Cable Drum Eye Pulley",
     ".scene.contact": "Material",
     ".scene.joint": "Curve",
     ".scene.motion": "Keyframes",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .body import WORLD, Body, World, mass_of_body
+from .cable import CableMethods
 from .checks import color_text, real_array, rotation_matrix, unit_quaternion
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
 from .force import Force, ForceMethods
@@ -39,7 +40,9 @@ class Event:
     once: bool
 
 
-class Scene(JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods):
+class Scene(
+    JointMethods, ForceMethods, CableMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods
+):  # fmt: skip
     """A description of a mechanism: bodies, particles, joints, forces, events, and what touches what.
 
     Parameters
