@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .simulation.articulation import Articulation
     from .simulation.constraint_system import ConstraintSystem
     from .simulation.control import TimeSeries
+    from .simulation.equilibrium import Equilibrium, equilibrium
     from .simulation.errors import SimulationError
     from .simulation.methods import Events, ImplicitParticles, RungeKutta, TimeStepping
     from .simulation.settings import MethodName, RunSettings, Settings
@@ -84,6 +85,7 @@ _HOME = {
     ".ensemble.sweep": "sweep SweepError",
     ".ensemble.batch": "Batch run_batch",
     ".simulation.errors": "SimulationError",
+    ".simulation.equilibrium": "Equilibrium equilibrium",
     ".export.formats": "export_usd",
     ".export.gltf": "export_gltf",
     ".export.mjcf": "export_mjcf",

@@ -99,7 +99,7 @@ def test_differential_pulley(coordinates):
     R, r = 0.3, 0.2
     scene.cable("chain", [
         dal.Drum(axle, (0, 0, 2), (0, 1, 0), R, (1, 0, 0)),
-        pulley(block, 0.05, 0, 0.25, -1),
+        pulley(block, 0.05, 0, 0.25, -1, swivels=True),
         dal.Drum(axle, (0, 0, 2), (0, 1, 0), r, (-1, 0, 0)),
     ])  # fmt: skip
     found = run(scene, 0.5, coordinates=coordinates)
@@ -127,12 +127,12 @@ def test_winch_lifts_by_the_motion_of_its_drum():
     scene = dal.Scene("winch")
     drum = wheel(scene, "drum", 0.1, 1.0, 0, 0)
     load = weight(scene, "load", 5.0, 1.0, 0.5)
-    scene.add_motion("turn", "axle of drum", lambda t: 4.0 * t * t)
+    scene.add_motion("turn", "axle of drum", lambda t: 2.0 * t * t)
     scene.cable("rope", [
         dal.Drum(drum, (0, 0, 0), (0, 1, 0), 0.1, (0, 0, 1), turns=2), pulley(dal.WORLD, 0.9, 2, 0.1, 1), (load, (1, 0, 0.5))
     ])  # fmt: skip
     found = run(scene, 2.0)
-    assert abs(found.state.position[1, 2] - 0.5) == pytest.approx(0.1 * 16.0, rel=1e-9)
+    assert abs(found.state.position[1, 2] - 0.5) == pytest.approx(0.1 * 8.0, rel=1e-9)
 
 
 def wrapping_pendulum(speed):
@@ -144,20 +144,15 @@ def wrapping_pendulum(speed):
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
-def test_bob_winds_around_a_post_on_an_involute(coordinates):
-    """Without gravity the speed v is constant, and the free length l obeys l l̇ = ∓r v: l² = l₀² + 2 r v t."""
-    found = run(wrapping_pendulum(-2.0), 3.0, coordinates=coordinates)
+@pytest.mark.parametrize("speed", [-2.0, 2.0])
+def test_bob_winds_around_a_post_on_an_involute(speed, coordinates):
+    """Without gravity the speed v is constant, and the free length l has l l̇ = r v: l² = l₀² + 2 r v t."""
+    found = run(wrapping_pendulum(speed), 1.5, coordinates=coordinates)
     state = found.state
     free = np.sqrt(np.linalg.norm(state.position[0]) ** 2 - 0.01)
     assert np.linalg.norm(state.velocity[0]) == pytest.approx(2.0, rel=1e-9)
-    assert free == pytest.approx(np.sqrt(1.0 - 2 * 0.1 * 2.0 * 3.0 * turn_of(found)), rel=1e-8)
+    assert free == pytest.approx(np.sqrt(1.0 + 2 * 0.1 * speed * 1.5), rel=1e-8)
     assert lengths_kept(found) < 1e-9
-
-
-def turn_of(found):
-    """1 where the cable winds up, −1 where it unwinds, by the angular momentum at the start."""
-    first = found.trajectory.position.values[0, 0], found.trajectory.velocity.values[0, 0]
-    return 1.0 if np.cross(*first)[2] * -1.0 > 0 else -1.0
 
 
 def test_order_of_accuracy_is_kept():
@@ -205,13 +200,14 @@ def test_slack_cable_between_two_bodies_stays_taut_under_load(coordinates):
 @pytest.mark.parametrize("method", ["dormand_prince", "time_stepping"])
 def test_cable_that_stretches_oscillates_and_never_pushes(method):
     """A ball that is dropped on an elastic cable is thrown up to where it came from."""
-    scene = dal.Scene("bungee")
+    scene = dal.Scene("bungee", material=dal.Material())
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -9))
     ball = weight(scene, "ball", 2.0, 0.1, 1.8)
     cable = scene.cable("rope", [(dal.WORLD, (-0.1, 0, 1)), pulley(dal.WORLD, 0, 2, 0.1, 1), (ball, (0.1, 0, 1.8))], length=2.0, stretch=2000.0)
     room, k = 2.0 - (1.0 + 0.1 * np.pi + 0.2), 1000.0
     deepest = room + 2 * G / k + np.sqrt((2 * G / k) ** 2 + 2 * 2 * G * room / k)
     more = {"dt": 2e-4} if method == "time_stepping" else {"rtol": 1e-9}
-    found = dal.simulate(scene, 1.2, method=method, frames=2000.0, **more)
+    found = dal.simulate(scene, 1.5, method=method, frames=2000.0, **more)
     z = found.trajectory.position.values[:, 0, 2]
     assert z.min() == pytest.approx(1.8 - deepest, abs=2e-5)
     assert z[z.argmin() :].max() == pytest.approx(1.8, abs=2e-3 if method == "time_stepping" else 1e-5)
@@ -264,7 +260,7 @@ BAD = {
         lambda a: [(a, (0, 0, 0)), dal.Pulley(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (0, 1, 0)), (dal.WORLD, (2, 0, 0))],
         {}, "along the axis",
     ),
-    "side undecided": (lambda a: [(a, (0, 0, 0)), dal.Pulley(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (1, 0, 0)), (dal.WORLD, (2, 0, 0))], {}, "which side"),
+    "side undecided": (lambda a: [(a, (0, 0, 0)), dal.Pulley(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (1, 0, 0)), (dal.WORLD, (2, 0, 0))], {}, "which side the cable runs"),
     "too short": (lambda a: [(a, (0, 0, 0)), (dal.WORLD, (2, 0, 0))], {"length": 1.5}, "less than that of its path"),
     "too long": (lambda a: [(a, (0, 0, 0)), (dal.WORLD, (2, 0, 0))], {"length": 2.5}, "slack=True"),
     "ends on a pulley": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 1, 0, 0.1, 1)], {}, "ends at an Eye"),

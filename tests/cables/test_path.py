@@ -6,7 +6,7 @@ import pytest
 import dalembert as dal
 from dalembert.scene.cable import path_of, trace
 
-from ..dynamics.mechanism import Measured, derivative_of, gradient
+from dynamics.mechanism import Measured, derivative_of, gradient
 
 
 def bodies(scene, count, seed=4):
@@ -65,7 +65,17 @@ def gripping(scene):
     ])  # fmt: skip
 
 
-CASES = [eyes, one_pulley, skew_pulleys, drums, gripping]
+def swivelling(scene):
+    """Blocks that swivel, next to each other, and a fixed pulley."""
+    a, b, c, d = bodies(scene, 4)
+    scene.cable("cable", [
+        (a, (0, 0, 0.9)), dal.Pulley(b, b.position, (0.1, 1.0, 0.2), 0.25, (0, 0, -1), swivels=True),
+        dal.Pulley(c, c.position + (0, 0, 1), (0.3, 1.0, -0.1), 0.35, (0, 0, 1), swivels=True),
+        dal.Pulley(dal.WORLD, (3.4, 0.1, -0.6), (0.0, 0.9, 0.2), 0.15, (0, 0.2, -1)), (d, (4.2, 0.3, 0.6)),
+    ])  # fmt: skip
+
+
+CASES = [swivelling, eyes, one_pulley, skew_pulleys, drums, gripping]
 
 
 def built(add):

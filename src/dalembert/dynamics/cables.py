@@ -17,8 +17,9 @@ proportion to its way in that plane. Cylinders that follow each other are solved
 along the line that is sought turns that line in second order only, so that few rounds reach rounding.
 
 A pulley that has no full turn is left by the cable where the straight way is free. A *drum* holds the end of its cable: the wound
-angle θ is counted by an entry of the state (a coordinate of kind WRAP), which only selects the turn. On a drum the cable is
-free to move along the axis.
+angle θ is counted by an entry of the state (a coordinate of kind WRAP), which only selects the turn. A pulley that the cable turns
+is a drum, without end, of the pieces on both sides. There the cable is free to move along the axis; in a piece between two such
+pulleys it runs in the plane of the first one's centre, which is exact where all of the piece is in this plane.
 """
 
 import math
@@ -33,6 +34,7 @@ from ..model.tables import (
     CABLE_ARRIVES,
     CABLE_ARRIVES_RATE,
     CABLE_AXIS,
+    CABLE_BLOCK,
     CABLE_BODY,
     CABLE_CREEP,
     CABLE_DRUM,
@@ -43,9 +45,9 @@ from ..model.tables import (
     CABLE_KIND,
     CABLE_LEAVES,
     CABLE_LEAVES_RATE,
+    CABLE_NOW,
     CABLE_OFF,
     CABLE_POINT,
-    CABLE_PULLEY,
     CABLE_RADIUS,
     CABLE_ROUNDS,
     CABLE_SENSE,
@@ -61,6 +63,7 @@ from .kinematics import load9
 ROUNDS = 400  # most rounds over cylinders that follow each other
 ROUNDING = 1e-15  # of the length: a smaller move of a contact is rounding
 RATE_ROUNDING = 1e-13  # of the largest rate of a contact
+ALONG = 1e-12  # sine of an angle that is none
 BACKWARD = 1e-9  # rad: a smaller turn the other way is rounding, and not a full turn
 TWO_PI = 2.0 * math.pi
 ZERO = (0.0, 0.0, 0.0)
@@ -114,10 +117,8 @@ def place_cable(at, y, counted, kinematics, curves):
         rate = velocity_at(point, kin)
         put_contact(e, point, rate, curves)
         curves[e + CABLE_ARC], curves[e + CABLE_OFF] = 0.0, 0.0
-    if curves[at + CABLE_ROUNDS] == 0.0:
-        return length_of(at, curves)
-    length = 0.0
-    for _ in range(ROUNDS):
+    length = length_of(at, curves) if curves[at + CABLE_ROUNDS] == 0.0 else 0.0
+    for _ in range(0 if curves[at + CABLE_ROUNDS] == 0.0 else ROUNDS):
         moved, changed, fastest = 0.0, 0.0, 0.0
         for i in range(count):
             one, other, speed = place_element(at, i, y, counted, kinematics, curves)
@@ -125,6 +126,7 @@ def place_cable(at, y, counted, kinematics, curves):
         length = length_of(at, curves)
         if curves[at + CABLE_ROUNDS] == 1.0 or (moved <= ROUNDING * length and changed <= RATE_ROUNDING * fastest):
             break
+    curves[at + CABLE_NOW] = length
     return length
 
 
@@ -166,9 +168,11 @@ def place_element(at, i, y, counted, kinematics, curves):
         j = next_on(at, i, 1 if i == 0 else -1, curves)
         place_drum(e, element_at(at, j), i > 0, y, counted, kin, curves)
     else:
-        place_pulley(
-            e, element_at(at, next_on(at, i, -1, curves)), element_at(at, next_on(at, i, 1, curves)), kin, curves
-        )
+        last, following = element_at(at, next_on(at, i, -1, curves)), element_at(at, next_on(at, i, 1, curves))
+        if kind == CABLE_BLOCK:
+            place_block(e, last, following, kin, curves)
+        else:
+            place_pulley(e, last, following, kin, curves)
     arriving, leaving = load_3(curves, e + CABLE_ARRIVES_RATE), load_3(curves, e + CABLE_LEAVES_RATE)
     return (
         max(norm(sub(load_3(curves, e + CABLE_ARRIVES), before)), norm(sub(load_3(curves, e + CABLE_LEAVES), after))),
@@ -283,6 +287,64 @@ def place_pulley(e, before, after, kin, curves):
     store_3(curves, e + CABLE_LEAVES_RATE, rate)
 
 
+# A pulley that swivels turns its plane to the cable: the plane through its centre c and the two points from which the cable comes
+# and to which it goes, p and q from c. This is the geodesic on a sphere, so that all of the above holds for it. k is the normal of
+# the plane on the side of the given axis, and n = (r p ± l k × p)/|p|² as in the plane.
+@njit
+def place_block(e, before, after, kin, curves):
+    """The contacts of a pulley that swivels, between two elements."""
+    radius, sense, window = curves[e + CABLE_RADIUS], curves[e + CABLE_SENSE], curves[e + CABLE_WINDOW]
+    rotation = load9(kin.rotation)
+    centre = add(load3(kin.x), matvec(rotation, load_3(curves, e + CABLE_ANCHOR)))
+    rate = velocity_at(centre, kin)
+    p, p_rate = sub(load_3(curves, before + CABLE_LEAVES), centre), sub(load_3(curves, before + CABLE_LEAVES_RATE), rate)
+    q, q_rate = sub(load_3(curves, after + CABLE_ARRIVES), centre), sub(load_3(curves, after + CABLE_ARRIVES_RATE), rate)
+    normal, normal_rate = cross(p, q), add(cross(p_rate, q), cross(p, q_rate))
+    size = norm(normal)
+    axis = matvec(rotation, load_3(curves, e + CABLE_AXIS))
+    if size <= ALONG * norm(p) * norm(q):  # the centre is on the line through both: no plane
+        normal, normal_rate, size = axis, cross(load3(kin.omega), axis), 1.0
+    side = 1.0 / size if dot(normal, axis) >= 0.0 else -1.0 / size
+    k = scale(side, normal)
+    turning = scale(side, normal_rate)
+    k_rate = add_scaled(turning, -dot(k, turning), k)
+    x = scale(1.0 / norm(p), p)
+    z = cross(k, x)
+    flat = (dot(x, q), dot(z, q))
+    off = window < 0.0 and is_free((norm(p), 0.0), flat, radius, sense)
+    curves[e + CABLE_OFF] = 1.0 if off else 0.0
+    if off:
+        curves[e + CABLE_ARC] = curves[e + CABLE_WRAP] = curves[e + CABLE_WRAP_RATE] = 0.0
+        return
+    n, n_rate = tangent_on_sphere(p, p_rate, k, k_rate, radius, sense)
+    m, m_rate = tangent_on_sphere(q, q_rate, k, k_rate, radius, -sense)
+    wrap = sense * atan2(dot(k, cross(n, m)), dot(n, m))
+    if window >= 0.0:
+        wrap += TWO_PI * math.floor((window - wrap) / TWO_PI + 0.5)
+    elif wrap < -BACKWARD:
+        wrap += TWO_PI
+    curves[e + CABLE_WRAP], curves[e + CABLE_ARC] = wrap, radius * wrap
+    store_3(curves, e + CABLE_ARRIVES, add_scaled(centre, radius, n))
+    store_3(curves, e + CABLE_LEAVES, add_scaled(centre, radius, m))
+    store_3(curves, e + CABLE_ARRIVES_RATE, add_scaled(rate, radius, n_rate))
+    store_3(curves, e + CABLE_LEAVES_RATE, add_scaled(rate, radius, m_rate))
+
+
+@njit
+def tangent_on_sphere(p, d, k, k_rate, radius, sense):
+    """(n, ṅ) of a point p with velocity d in the plane with the normal k; see `tangent`."""
+    square = dot(p, p)
+    r = min(radius, math.sqrt(square))
+    l = math.sqrt(max(square - r * r, 0.0))
+    along = dot(p, d)
+    l_rate = along / l if l > 0.0 else 0.0
+    aside = cross(k, p)
+    n = scale(1.0 / square, add_scaled(scale(r, p), sense * l, aside))
+    rate = add_scaled(scale(r, d), sense * l_rate, aside)
+    rate = add_scaled(rate, sense * l, add(cross(k_rate, p), cross(k, d)))
+    return n, add_scaled(scale(1.0 / square, rate), -2.0 * along / square, n)
+
+
 @njit
 def place_drum(e, other, ends, y, counted, kin, curves):
     """The contact of a drum, whose cable is fixed to it at its side. ends : whether the cable ends here, rather than begins.
@@ -290,19 +352,26 @@ def place_drum(e, other, ends, y, counted, kin, curves):
     radius, sense = curves[e + CABLE_RADIUS], curves[e + CABLE_SENSE]
     where, speed = (CABLE_LEAVES, CABLE_LEAVES_RATE) if ends else (CABLE_ARRIVES, CABLE_ARRIVES_RATE)
     p, p_rate = in_cylinder(e, load_3(curves, other + where), load_3(curves, other + speed), kin, curves)
-    n, n_rate, _, _ = tangent(p, p_rate, radius, sense)
+    n, n_rate, l, l_rate = tangent(p, p_rate, radius, sense)
     wrap = sense * angle_from(n, (1.0, 0.0))
     slot = int(curves[e + CABLE_SLOT])
     near = y[slot] if counted and slot >= 0 else curves[e + CABLE_WRAP]
     wrap += TWO_PI * math.floor((near - wrap) / TWO_PI + 0.5)
     curves[e + CABLE_WRAP], curves[e + CABLE_WRAP_RATE] = wrap, -sense * turn_rate(n, n_rate)
-    if wrap < 0.0 and curves[e + CABLE_ENDLESS] == 0.0:
+    endless = curves[e + CABLE_ENDLESS]
+    curves[e + CABLE_ARC] = radius * wrap
+    z, z_rate = (p[2], p_rate[2]) if endless == 1.0 else (0.0, 0.0)
+    if endless == 0.0 and wrap < 0.0:
         n, n_rate = (1.0, 0.0), (0.0, 0.0)
         curves[e + CABLE_ARC] = 0.0
-    else:
-        curves[e + CABLE_ARC] = radius * wrap
+    elif endless == 0.0:
+        way = l + radius * wrap
+        slope = p[2] / way
+        slope_rate = (p_rate[2] - slope * (l_rate + radius * curves[e + CABLE_WRAP_RATE])) / way
+        z, z_rate = p[2] - slope * l, p_rate[2] - slope_rate * l - slope * l_rate
+        curves[e + CABLE_ARC] = radius * wrap * math.sqrt(1.0 + slope * slope)
     point, rate = from_cylinder(
-        e, (radius * n[0], radius * n[1], p[2]), (radius * n_rate[0], radius * n_rate[1], p_rate[2]), kin, curves
+        e, (radius * n[0], radius * n[1], z), (radius * n_rate[0], radius * n_rate[1], z_rate), kin, curves
     )
     put_contact(e, point, rate, curves)
 
@@ -407,7 +476,7 @@ def rows_on_two(at, a, b, kinematics, curves):
 @njit
 def contact_angle(a, b, c, curves):
     """The angle by which friction acts at element b, between elements a and c: θ of a pulley, the bend at an eye."""
-    if kind_of(b, curves) == CABLE_PULLEY:
+    if kind_of(b, curves) != CABLE_POINT:
         return curves[b + CABLE_WRAP]
     _, _, e, _ = straight_part(a, b, curves)
     _, _, f, _ = straight_part(b, c, curves)
@@ -418,9 +487,9 @@ def contact_angle(a, b, c, curves):
 def share_of_part(a, b, length, curves):
     """The share of a straight part, and of half the arcs at its ends, of the length."""
     _, _, _, straight = straight_part(a, b, curves)
-    half_a = 0.5 * curves[a + CABLE_ARC] if kind_of(a, curves) == CABLE_PULLEY else curves[a + CABLE_ARC]
-    half_b = 0.5 * curves[b + CABLE_ARC] if kind_of(b, curves) == CABLE_PULLEY else curves[b + CABLE_ARC]
-    return (straight + half_a + half_b) / length
+    whole_a, whole_b = kind_of(a, curves) == CABLE_DRUM, kind_of(b, curves) == CABLE_DRUM
+    arcs = (1.0 if whole_a else 0.5) * curves[a + CABLE_ARC] + (1.0 if whole_b else 0.5) * curves[b + CABLE_ARC]
+    return (straight + arcs) / length
 
 
 @njit

@@ -16,6 +16,4 @@ NUMBERS = {
 NUMBERS |= {name: -1 - i for i, name in enumerate(name for name in LAWS if name not in NUMBERS)}
 
 ON_COORDINATE = tuple(NUMBERS[law.name] for law in LAWS.values() if law.on_coordinate)
-KEEPS_AWAKE = (
-    *(NUMBERS[law.name] for law in LAWS.values() if law.keeps_awake and not law.on_coordinate), tables.CABLE_PULL,
-)  # fmt: skip
+KEEPS_AWAKE = tuple(NUMBERS[law.name] for law in LAWS.values() if law.keeps_awake and not law.on_coordinate)

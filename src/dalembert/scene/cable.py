@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from .forces.cable import ElasticCable, SlackCable
     from .joint import Joint
 
-POINT, PULLEY, DRUM = range(3)
+POINT, PULLEY, DRUM, BLOCK = range(4)  # the last: a pulley that swivels
 ROUNDS, ROUNDING = 200, 1e-15
-ALIKE = 1e-6  # of the radius: two ways around a pulley that are as far on the given side
+ALIKE = 1e-6  # two ways around a pulley that are as long, of its radius; or a way that is as far from the side as from its opposite
+LESS = 0.5  # of the cosine of the angle between side and contact: so much more decides
 MISFIT = 1e-6  # of the length: a taut cable may be so much shorter than its path
 
 
@@ -50,10 +51,11 @@ class Pulley:
     the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1) for over it, (0, 0, −1) for
     under it. turns : full turns beyond that; with none the cable may leave the pulley where its straight way is free.
     friction : coefficient of friction, for cables that stretch. slips : False for a cable that turns the body with it; then the
-    tensions on its two sides differ by what the body's inertia and other forces take.
+    tensions on its two sides differ by what the body's inertia and other forces take. swivels : True for a block that turns its
+    plane to the cable, as one does that hangs on a hook.
 
     Points and directions are in world coordinates at the initial pose. The cylinder has no flanges: the cable is free to move
-    along the axis.
+    along the axis, and slides off a body that may roll over. Let the pulley of a load that hangs freely swivel.
     """
 
     body: str | Frame
@@ -64,6 +66,7 @@ class Pulley:
     turns: int = 0
     friction: float = 0.0
     slips: bool = True
+    swivels: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,14 +101,14 @@ class Element:
     turns: float = 0.0
     friction: float = 0.0
     slips: bool = True
-    endless: bool = False  # of a drum: an end of a piece between pulleys that the cable turns
+    endless: int = 0  # of a drum that is a pulley which the cable turns: 1, or 2 where the cable also runs in the plane of its centre
     wrap: float = 0.0  # rad, angle of contact, or wound on a drum
 
 
 @dataclass
 class Trace:
     """The path of a cable: where it arrives at and leaves each element, (n, 3) m; which elements it touches; angles of contact
-    of pulleys (rad), arcs (m), and the length without what is wound on drums (m)."""
+    of pulleys (rad), arcs and the whole length, with what is wound on drums (m)."""
 
     arrives: NDArray[np.float64]
     leaves: NDArray[np.float64]
@@ -167,7 +170,7 @@ def trace(elements: Sequence[Element]) -> Trace:
         for i, element in enumerate(elements):
             if element.kind == DRUM:
                 _place_drum(i, element, found)
-            elif element.kind == PULLEY:
+            elif element.kind != POINT:
                 _place_pulley(i, element, found)
         if np.abs(before - [found.arrives, found.leaves]).max() <= ROUNDING * max(1.0, np.abs(before).max()):
             break
@@ -209,8 +212,13 @@ def _place_drum(i: int, element: Element, found: Trace) -> None:
     axes = _frame(element)
     other = found.leaves[_neighbour(i, -1, found)] if i > 0 else found.arrives[_neighbour(i, 1, found)]
     p = axes @ (other - element.point)
-    n, _ = _tangent(p, element.radius, element.sense)
-    found.arrives[i] = found.leaves[i] = element.point + np.append(element.radius * n, p[2]) @ axes
+    n, straight = _tangent(p, element.radius, element.sense)
+    found.arcs[i], rise = element.radius * element.wrap, p[2] if element.endless == 1 else 0.0
+    if not element.endless:
+        slope = p[2] / (straight + found.arcs[i])
+        rise = p[2] - slope * straight
+        found.arcs[i] *= np.hypot(1.0, slope)
+    found.arrives[i] = found.leaves[i] = element.point + np.append(element.radius * n, rise) @ axes
 
 
 def _is_free(p: NDArray[np.float64], q: NDArray[np.float64], radius: float, sense: float) -> bool:
@@ -221,9 +229,13 @@ def _is_free(p: NDArray[np.float64], q: NDArray[np.float64], radius: float, sens
 
 def _place_pulley(i: int, element: Element, found: Trace) -> None:
     """Where the cable arrives at the pulley and leaves it, and the angle between."""
+    p = found.leaves[_neighbour(i, -1, found)] - element.point
+    q = found.arrives[_neighbour(i, 1, found)] - element.point
+    normal = np.cross(p, q)
+    if element.kind == BLOCK and np.linalg.norm(normal) > 1e-12 * np.linalg.norm(p) * np.linalg.norm(q):
+        element.axis = normal / np.linalg.norm(normal) * (1.0 if normal @ element.axis >= 0.0 else -1.0)
     axes = _frame(element)
-    p = axes @ (found.leaves[_neighbour(i, -1, found)] - element.point)
-    q = axes @ (found.arrives[_neighbour(i, 1, found)] - element.point)
+    p, q = axes @ p, axes @ q
     found.on[i] = element.turns > 0 or not _is_free(p, q, element.radius, element.sense)
     if not found.on[i]:
         found.arcs[i] = found.wraps[i] = 0.0
@@ -246,7 +258,7 @@ def drawn_points(elements: Sequence[Element], pieces: int = 24) -> NDArray[np.fl
     for i, element in enumerate(elements):
         if not found.on[i]:
             continue
-        if element.kind != PULLEY:
+        if element.kind in (POINT, DRUM):
             points.append(found.arrives[i])
             continue
         axes = _frame(element)
@@ -274,7 +286,7 @@ def resolve_path(items: Sequence[Item], resolver: Resolver) -> list[Element]:
     elements = [_element(i, item, resolver) for i, item in enumerate(items)]
     last = len(elements) - 1
     for i, element in enumerate(elements):
-        if element.kind == PULLEY and i in (0, last):
+        if element.kind in (PULLEY, BLOCK) and i in (0, last):
             raise ValueError(f"{owner}: path[{i}] is a Pulley, and a cable ends at an Eye, a (body, point) or a Drum")
         if element.kind == DRUM and 0 < i < last:
             raise ValueError(f"{owner}: path[{i}] is a Drum, to which a cable is fixed by an end; take a Pulley there")
@@ -284,6 +296,8 @@ def resolve_path(items: Sequence[Item], resolver: Resolver) -> list[Element]:
     for i, element in enumerate(elements):
         if element.kind != POINT:
             element.sense = _sense(i, element, elements, owner)
+    for element in elements:
+        element.wrap = 2.0 * np.pi * element.turns
     _wind_drums(elements, trace(elements))
     return elements
 
@@ -317,8 +331,14 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
     turns = resolver.number(f"{name}.turns", item.turns, 0.0)
     if not drum and turns != int(turns):
         raise ValueError(f"{resolver.owner}: {name}.turns is {turns:g}; give the number of full turns, 0 or more")
+    swivels = isinstance(item, Pulley) and item.swivels
+    if isinstance(item, Pulley) and item.swivels and not item.slips:
+        raise ValueError(
+            f"{resolver.owner}: {name} swivels and does not slip, and a cable turns a pulley only about an axis that its body keeps; "
+            "leave one of them out"
+        )
     return Element(
-        DRUM if drum else PULLEY, frame, resolver.point(f"{name}.at", frame, item.at), axis,
+        DRUM if drum else BLOCK if swivels else PULLEY, frame, resolver.point(f"{name}.at", frame, item.at), axis,
         across / np.linalg.norm(across), resolver.positive(f"{name}.radius", item.radius, " m"), 1.0, turns,
         0.0 if isinstance(item, Drum) else resolver.number(f"{name}.friction", item.friction, 0.0),
         True if isinstance(item, Drum) else bool(item.slips),
@@ -341,39 +361,51 @@ def _require_outside(i: int, element: Element, elements: Sequence[Element], owne
 
 
 def _sense(i: int, element: Element, elements: Sequence[Element], owner: str) -> float:
-    """The sense of the turn that keeps the cable on the given side, with the neighbours' centres for their contacts."""
+    """The sense of the turn that keeps the cable on the given side; of two such turns that of the shorter way, whose straight
+    parts do not cross. The neighbours are where they have their own sides."""
     axes = _frame(element)
     side = (axes @ element.side)[:2]
-    near = [axes @ (elements[j].point - element.point) for j in (i - 1, i + 1) if 0 <= j < len(elements)]
-    scores = []
-    for sense in (1.0, -1.0):
-        n, _ = _tangent(near[0], element.radius, sense)
-        middle = n
-        if element.kind == PULLEY:
-            p, q = near
-            if _is_free(p, q, element.radius, sense):
-                d = (q - p)[:2]
-                middle = p[:2] - d * (p[:2] @ d) / (d @ d)
-                middle = middle / np.linalg.norm(middle)
-            else:
-                m, _ = _tangent(q, element.radius, -sense)
-                half = 0.5 * ((sense * _angle(n, m)) % (2.0 * np.pi)) * sense
-                middle = np.array([n[0] * np.cos(half) - n[1] * np.sin(half), n[0] * np.sin(half) + n[1] * np.cos(half)])
-        scores.append(float(middle @ side))
-    if abs(scores[0] - scores[1]) < ALIKE:
+    ends = [elements[j] for j in (i - 1, i + 1) if 0 <= j < len(elements)]
+    near = [axes @ (end.point + end.radius * end.side - element.point) for end in ends]
+    ways = [_way(element, sense, near) for sense in (1.0, -1.0)]
+    scores = [float(middle @ side) for middle, _ in ways]
+    best = max(scores)
+    wanted = [k for k in (0, 1) if scores[k] > ALIKE and scores[k] > best - LESS]
+    if len(wanted) == 1:
+        return (1.0, -1.0)[wanted[0]]
+    if not wanted or abs(ways[0][1] - ways[1][1]) < ALIKE * element.radius:
         raise ValueError(
-            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not say on which side the cable runs: both ways "
-            "around are as far on it; give the direction from the centre to the cable"
+            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not say on which side the cable runs: it fits both ways "
+            "around, or none; give the direction from the centre to the cable"
         )
-    return 1.0 if scores[0] > scores[1] else -1.0
+    return 1.0 if ways[0][1] < ways[1][1] else -1.0
+
+
+def _way(
+    element: Element, sense: float, near: Sequence[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], float]:
+    """The direction from the axis to the middle of the contact, and the length of the way, in the plane."""
+    n, before = _tangent(near[0], element.radius, sense)
+    if element.kind == DRUM:
+        return n, before
+    p, q = near
+    if _is_free(p, q, element.radius, sense):
+        d = (q - p)[:2]
+        middle = p[:2] - d * (p[:2] @ d) / (d @ d)
+        return middle / np.linalg.norm(middle), float(np.linalg.norm(d))
+    m, after = _tangent(q, element.radius, -sense)
+    wrap = (sense * _angle(n, m)) % (2.0 * np.pi)
+    half = 0.5 * wrap * sense
+    middle = np.array([n[0] * np.cos(half) - n[1] * np.sin(half), n[0] * np.sin(half) + n[1] * np.cos(half)])
+    return middle, before + element.radius * wrap + after
 
 
 def _wind_drums(elements: Sequence[Element], found: Trace) -> None:
     """Set the angles of contact, and the sides of drums to where their cable is fixed."""
     for i, element in enumerate(elements):
-        element.wrap = float(found.wraps[i])
-        if element.kind == DRUM:
-            element.wrap = 2.0 * np.pi * element.turns
+        if element.kind in (PULLEY, BLOCK):
+            element.wrap = float(found.wraps[i])
+        elif element.kind == DRUM:
             element.side = _turned(element, found.arrives[i], element.sense * element.wrap)
 
 
@@ -391,19 +423,22 @@ def cut(elements: Sequence[Element]) -> list[list[Element]]:
     found = trace(elements)
     pieces: list[list[Element]] = [[]]
     for i, element in enumerate(elements):
-        if element.kind != PULLEY or element.slips:
+        if element.kind in (POINT, DRUM) or element.slips:
             pieces[-1].append(element)
             continue
         middle = _turned(element, found.arrives[i], 0.5 * element.sense * element.wrap)
-        ends = replace(element, kind=DRUM, side=middle, wrap=0.5 * element.wrap, endless=True)
-        pieces[-1].append(ends)
-        pieces.append([replace(ends, sense=-element.sense)])
+        ends = replace(element, kind=DRUM, side=middle, wrap=0.5 * element.wrap)
+        pieces[-1].append(replace(ends, endless=1))
+        pieces.append([replace(ends, sense=-element.sense, endless=1)])
+    for piece in pieces:
+        if all(element.kind in (PULLEY, BLOCK) or element.endless for element in piece):
+            piece[0].endless = 2
     return pieces
 
 
 def length_of(elements: Sequence[Element]) -> float:
     """The length of a piece at the initial pose (m), with what is wound on drums."""
-    return trace(elements).length + sum(e.radius * e.wrap for e in elements if e.kind == DRUM)
+    return trace(elements).length
 
 
 def elements_at(path: CablePath, pose: Callable[[Frame], tuple[Any, Any] | None]) -> list[Element]:
