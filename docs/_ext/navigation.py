@@ -41,6 +41,7 @@ FIRST = {
         "methods",
         "motors",
         "motions",
+        "cables",
         "contact-experiments",
         "piles",
         "particles-and-cloth",

@@ -66,7 +66,9 @@ def four_bar(damped):
                 orientation=(np.cos(half), 0, np.sin(half), 0),
             )
         )  # fmt: skip
-    for i, (a, b) in enumerate([(dal.WORLD, bodies[0]), (bodies[0], bodies[1]), (bodies[1], bodies[2]), (bodies[2], dal.WORLD)]):
+    for i, (a, b) in enumerate(
+        [(dal.WORLD, bodies[0]), (bodies[0], bodies[1]), (bodies[1], bodies[2]), (bodies[2], dal.WORLD)]
+    ):
         scene.hinge(f"hinge {i}", a, b, corners[i], (0, 1, 0))
     scene.torsion_spring("spring", "hinge 0", stiffness=30.0, damping=6.0 if damped else 0.0)
     return scene
@@ -94,7 +96,11 @@ def test_tensegrity_prism_twists_by_thirty_degrees():
         half = 0.5 * np.arccos(d[2] / np.linalg.norm(d))
         q = (np.cos(half), *(np.sin(half) * axis / np.linalg.norm(axis)))
         length = float(np.linalg.norm(d))
-        struts.append(scene.add_body(f"strut {i}", dal.Capsule(0.02, length), mass=1.0, position=0.5 * (top[i] + bottom[i]), orientation=q))
+        struts.append(
+            scene.add_body(
+                f"strut {i}", dal.Capsule(0.02, length), mass=1.0, position=0.5 * (top[i] + bottom[i]), orientation=q
+            )
+        )
     for i in range(3):
         j = (i + 1) % 3
         for name, a, b, rest in (
@@ -174,7 +180,9 @@ def test_scenes_without_a_meaning_are_rejected():
     with pytest.raises(ValueError, match="no bodies"):
         dal.equilibrium(dal.Scene("empty"))
     scene = dal.Scene("stop")
-    rod = scene.add_body("rod", dal.Box(0.1, 0.1, 1.0), mass=1.0, position=(0.5, 0, 0), orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0))
+    rod = scene.add_body(
+        "rod", dal.Box(0.1, 0.1, 1.0), mass=1.0, position=(0.5, 0, 0), orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0)
+    )
     scene.hinge("pivot", dal.WORLD, rod, (0, 0, 0), (0, 1, 0))
     scene.limit("stop", "pivot", lower=-0.2, upper=0.2)
     with pytest.raises(ValueError, match="beyond its stop"):

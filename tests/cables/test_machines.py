@@ -176,7 +176,12 @@ def test_order_of_accuracy_is_kept():
 def test_slack_cable_falls_freely_and_catches(coordinates):
     scene = dal.Scene("bungee without stretch")
     ball = weight(scene, "ball", 2.0, 0.1, 1.8)
-    scene.cable("rope", [(dal.WORLD, (-0.1, 0, 1)), pulley(dal.WORLD, 0, 2, 0.1, 1), (ball, (0.1, 0, 1.8))], length=2.5, slack=True)
+    scene.cable(
+        "rope",
+        [(dal.WORLD, (-0.1, 0, 1)), pulley(dal.WORLD, 0, 2, 0.1, 1), (ball, (0.1, 0, 1.8))],
+        length=2.5,
+        slack=True,
+    )
     room = 2.5 - (1.0 + 0.1 * np.pi + 0.2)
     fall = np.sqrt(2 * room / G)
     settings = {"method": "time_stepping", "dt": 1e-3, "coordinates": coordinates}
@@ -203,7 +208,12 @@ def test_cable_that_stretches_oscillates_and_never_pushes(method):
     scene = dal.Scene("bungee", material=dal.Material())
     scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -9))
     ball = weight(scene, "ball", 2.0, 0.1, 1.8)
-    cable = scene.cable("rope", [(dal.WORLD, (-0.1, 0, 1)), pulley(dal.WORLD, 0, 2, 0.1, 1), (ball, (0.1, 0, 1.8))], length=2.0, stretch=2000.0)
+    cable = scene.cable(
+        "rope",
+        [(dal.WORLD, (-0.1, 0, 1)), pulley(dal.WORLD, 0, 2, 0.1, 1), (ball, (0.1, 0, 1.8))],
+        length=2.0,
+        stretch=2000.0,
+    )
     room, k = 2.0 - (1.0 + 0.1 * np.pi + 0.2), 1000.0
     deepest = room + 2 * G / k + np.sqrt((2 * G / k) ** 2 + 2 * 2 * G * room / k)
     more = {"dt": 2e-4} if method == "time_stepping" else {"rtol": 1e-9}

@@ -26,7 +26,9 @@ def bodies(scene, count, seed=4):
 
 def eyes(scene):
     a, b, c = bodies(scene, 3)
-    scene.cable("cable", [(a, (0.1, 0.2, 0)), (b, (1.4, -0.3, 0.2)), (dal.WORLD, (2, 1, 1)), (b, (1.2, 0, 0)), (c, (3, 0, 0))])
+    scene.cable(
+        "cable", [(a, (0.1, 0.2, 0)), (b, (1.4, -0.3, 0.2)), (dal.WORLD, (2, 1, 1)), (b, (1.2, 0, 0)), (c, (3, 0, 0))]
+    )
 
 
 def one_pulley(scene):

@@ -387,9 +387,7 @@ def book_soft(z, reduced, js, tables):
         a, b = js.node_of_row[row.a], js.node_of_row[row.b]
         if a >= 0 and b >= 0 and js.root_of[a] == js.root_of[b]:
             continue  # what it gives to the tree is zero
-        linear_a, angular_a, linear_b, angular_b, _ = plain_rows(
-            system.coordinates[row.coordinate], system.kinematics
-        )
+        linear_a, angular_a, linear_b, angular_b, _ = plain_rows(system.coordinates[row.coordinate], system.kinematics)
         book_side(z, row.a, row.impulse, linear_a, angular_a, reduced, js)
         book_side(z, row.b, row.impulse, linear_b, angular_b, reduced, js)
 

@@ -154,7 +154,13 @@ def slowness(system: System) -> np.ndarray:
     """(bodies,) for `Stepping.slow`, at the start. Bodies with joints, springs, cables or the user's forces never sleep."""
     slow = np.zeros(len(system.bodies) + 1)
     forces = system.forces[np.isin(system.forces.kind, KEEPS_AWAKE)]
-    for body in (*forces.a, *forces.b, *system.incidences.body, *bodies_on_cables(system), *ends_of_cables(system).ravel()):
+    for body in (
+        *forces.a,
+        *forces.b,
+        *system.incidences.body,
+        *bodies_on_cables(system),
+        *ends_of_cables(system).ravel(),
+    ):
         slow[body] = -np.inf
     return slow[:-1]
 

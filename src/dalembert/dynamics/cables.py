@@ -297,8 +297,14 @@ def place_block(e, before, after, kin, curves):
     rotation = load9(kin.rotation)
     centre = add(load3(kin.x), matvec(rotation, load_3(curves, e + CABLE_ANCHOR)))
     rate = velocity_at(centre, kin)
-    p, p_rate = sub(load_3(curves, before + CABLE_LEAVES), centre), sub(load_3(curves, before + CABLE_LEAVES_RATE), rate)
-    q, q_rate = sub(load_3(curves, after + CABLE_ARRIVES), centre), sub(load_3(curves, after + CABLE_ARRIVES_RATE), rate)
+    p, p_rate = (
+        sub(load_3(curves, before + CABLE_LEAVES), centre),
+        sub(load_3(curves, before + CABLE_LEAVES_RATE), rate),
+    )
+    q, q_rate = (
+        sub(load_3(curves, after + CABLE_ARRIVES), centre),
+        sub(load_3(curves, after + CABLE_ARRIVES_RATE), rate),
+    )
     normal, normal_rate = cross(p, q), add(cross(p_rate, q), cross(p, q_rate))
     size = norm(normal)
     axis = matvec(rotation, load_3(curves, e + CABLE_AXIS))

@@ -422,7 +422,15 @@ def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> li
         first = compiler.coordinate(joint.prescribed.joint, joint.prescribed.coordinate)
         return [row(tables.PRESCRIBED, 0, joint.bodies, first=first, second=compiler.commanded(joint))]
     if joint.cable is not None:
-        return [row(tables.CABLE, 0, (joint.a, joint.b), first=compiler.cable(joint.name, joint.cable), value=joint.cable.length)]
+        return [
+            row(
+                tables.CABLE,
+                0,
+                (joint.a, joint.b),
+                first=compiler.cable(joint.name, joint.cable),
+                value=joint.cable.length,
+            )
+        ]
     if joint.custom is not None:
         return [_custom_row(joint, row, compiler)]
     rows, local = [], 0

@@ -263,7 +263,9 @@ class System(NamedTuple):
     particle_mass: Any = column(unit="kg", writer="model.particles")
     particle_inverse_mass: Any = column(unit="1/kg", writer="model.particles", doc="0 for what is pinned")
     curves: Any = column(
-        unit="m", writer="model.compile", doc="piecewise polynomials, see `dynamics.jacobian`; cables, see `dynamics.cables`"
+        unit="m",
+        writer="model.compile",
+        doc="piecewise polynomials, see `dynamics.jacobian`; cables, see `dynamics.cables`",
     )
     commands: Any = column(
         dtype=COMMAND, writer="dynamics.commands", doc="what moves by command",

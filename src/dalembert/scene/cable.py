@@ -381,9 +381,7 @@ def _sense(i: int, element: Element, elements: Sequence[Element], owner: str) ->
     return 1.0 if ways[0][1] < ways[1][1] else -1.0
 
 
-def _way(
-    element: Element, sense: float, near: Sequence[NDArray[np.float64]]
-) -> tuple[NDArray[np.float64], float]:
+def _way(element: Element, sense: float, near: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], float]:
     """The direction from the axis to the middle of the contact, and the length of the way, in the plane."""
     n, before = _tangent(near[0], element.radius, sense)
     if element.kind == DRUM:

@@ -79,7 +79,9 @@ class Equilibrium:
         kind = "stable" if self.stable else "unstable"
         if self.neutral:
             kind += f", {self.neutral} neutral motions"
-        state = f"residual {self.residual:.3g} N after {self.steps} steps" + ("" if self.converged else ", not converged")
+        state = f"residual {self.residual:.3g} N after {self.steps} steps" + (
+            "" if self.converged else ", not converged"
+        )
         return "\n".join([f"{kind} equilibrium: {state}, energy {self.energy:.6g} J", *self.warnings])
 
 
@@ -136,7 +138,9 @@ def _require_statics(scene: Scene) -> None:
     if not scene.bodies:
         raise ValueError(f"{owner}: it has no bodies; add one with add_body")
     if scene.particles:
-        raise ValueError(f"{owner}: it has particles ({next(iter(scene.particles))!r}); only bodies have an equilibrium here")
+        raise ValueError(
+            f"{owner}: it has particles ({next(iter(scene.particles))!r}); only bodies have an equilibrium here"
+        )
     if scene.links:
         raise ValueError(f"{owner}: link {next(iter(scene.links))!r} has no mass; give the frame a body instead")
     if scene.touching():
@@ -194,7 +198,9 @@ class _Search:
     def _measure(self, y: Vector) -> None:
         status = self.mechanism(MEASURE, 0.0, y, self._dydt)
         if status != OK:
-            raise NoSolution(f"equilibrium of scene {self.model.name!r}: the forces cannot be evaluated (status {status})")
+            raise NoSolution(
+                f"equilibrium of scene {self.model.name!r}: the forces cannot be evaluated (status {status})"
+            )
 
     def _forces(self, y: Vector) -> Vector:
         """(6 n,) f, in the units of displacements."""
@@ -276,7 +282,9 @@ class _Search:
         """Go to an equilibrium. Returns the number of steps. Raises NoSolution."""
         y = self.closed(self.y)
         if y is None:
-            raise NoSolution(f"equilibrium of scene {self.model.name!r}: its joints cannot be closed from the initial poses")
+            raise NoSolution(
+                f"equilibrium of scene {self.model.name!r}: its joints cannot be closed from the initial poses"
+            )
         self.y, start = y, y.copy()
         for step in range(most):
             f, jacobian = self._both(self.y)
@@ -370,7 +378,9 @@ class _Search:
         joint_forces = {
             name: reactions[j] for j, name in enumerate(self.model.joint_names[:rows]) if name not in brakes
         }  # fmt: skip
-        warnings = [f"cable {name!r} would have to push ({t:.3g} N)" for name, t in tensions.items() if t < -1e-9 * self.scale]
+        warnings = [
+            f"cable {name!r} would have to push ({t:.3g} N)" for name, t in tensions.items() if t < -1e-9 * self.scale
+        ]
         assert len(system.bodies) >= self.n
         return Equilibrium(
             self.model.body_names, bodies[:, :3].copy(), bodies[:, 3:7].copy(), self.residual,
@@ -435,7 +445,10 @@ def _places(incidences: Any) -> list[tuple[Any, Any, Any, Any]]:
         signs += [(row + k, 6 * body + k, at) for k in range(3)]
         for k in range(3):
             one, other = (k + 1) % 3, (k + 2) % 3
-            arms += [(row + k, 6 * body + 3 + one, at + 1 + other, at, 1.0), (row + k, 6 * body + 3 + other, at + 1 + one, at, -1.0)]
+            arms += [
+                (row + k, 6 * body + 3 + one, at + 1 + other, at, 1.0),
+                (row + k, 6 * body + 3 + other, at + 1 + one, at, -1.0),
+            ]
     found: list[tuple[Any, Any, Any, Any]] = []
     for items in (plain, signs):
         if items:

@@ -28,7 +28,9 @@ class ElasticCable(Force):
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         address = compiler.cable(self.name, self.cable)
-        return [compiler.row("cable", self, address=address, stiffness=self.stiffness, damping=self.damping, rest=self.rest)]
+        return [
+            compiler.row("cable", self, address=address, stiffness=self.stiffness, damping=self.damping, rest=self.rest)
+        ]
 
     def parameters(self) -> list[Parameter]:
         return [("stiffness", self.stiffness, "N/m"), ("damping", self.damping, "N s/m"), ("rest", self.rest, "m")]
@@ -67,11 +69,12 @@ class SlackCable(Force):
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:
         coordinate = compiler.length_of_cable(self.name, self.cable)
-        return [compiler.row("stop", ledger=compiler.entry(self.name), coordinate=coordinate, side=-1.0, rest=self.rest)]
+        return [
+            compiler.row("stop", ledger=compiler.entry(self.name), coordinate=coordinate, side=-1.0, rest=self.rest)
+        ]
 
     def parameters(self) -> list[Parameter]:
         return [("length", self.rest, "m")]
 
     def acts_on(self, scene: Any) -> Sequence[Frame]:
         return self.cable.bodies
-
