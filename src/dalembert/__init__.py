@@ -65,8 +65,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS", "WORLD", "Articulation", "Batch", "Box", "Cable", "Capsule", "Compound", "Cone", "ConstraintSystem",
-    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder", "Drum",
-    "Ellipsoid", "Equilibration", "Equilibrium", "Events", "Eye", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImplicitParticles",
+    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder",
+    "Drum", "Ellipsoid", "Equilibration", "Equilibrium", "Events", "Eye", "GeneralizedCoordinates", "HalfSpace",
+    "HeightField", "ImplicitParticles",
     "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
     "Material", "Mesh", "MethodName", "Minimum", "Pulley", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
     "Settings", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries",

@@ -1,5 +1,7 @@
 """Static equilibrium against formulas, other solvers, and long damped runs."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -57,7 +59,7 @@ def four_bar(damped):
     scene = dal.Scene("four-bar")
     corners = np.array([[0, 0, 0], [0, 0, 0.4], [0.9, 0, 0.7], [0.8, 0, 0]])
     bodies = []
-    for i, (a, b) in enumerate(zip(corners, corners[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(corners)):
         d = b - a
         half = 0.5 * np.arctan2(-d[2], d[0])
         bodies.append(

@@ -5,7 +5,6 @@ import pytest
 
 import dalembert as dal
 from dalembert.scene.cable import path_of, trace
-
 from dynamics.mechanism import Measured, derivative_of, gradient
 
 

@@ -1,8 +1,8 @@
 """Cables through eyes, around pulleys and onto drums: path, length, rate, rows of J and J̇ v, and the tensions with friction.
 
-The path is the shortest one that keeps its order: straight between the elements, a geodesic on each cylinder. Where a straight
-part meets a cylinder it is tangent to it. So a small move of a point of contact along the cylinder does not change the length
-ℓ, and with e the direction of a straight part from A on body i to B on body j
+The path is the shortest one that keeps its order: straight between the elements, a geodesic on each cylinder. Where a
+straight part meets a cylinder it is tangent to it. So a small move of a point of contact along the cylinder does not change
+the length ℓ, and with e the direction of a straight part from A on body i to B on body j
 
     ℓ̇ = Σ e·(v_B − v_A),   v_A = v_i + ω_i × (A − x_i), the velocity of the body there.
 
@@ -11,15 +11,16 @@ The points of contact move along their bodies, so that ℓ̈ at constant v and �
     J̇ v = Σ [e·(ω_j × (Ḃ − v_j) − ω_i × (Ȧ − v_i)) + ė·(v_B − v_A)],   ė = (ḋ − e (e·ḋ))/|d|,   d = B − A.
 
 **A point of contact.** In the plane across the axis let p be the other end of the straight part from the centre, D = |p|, and
-n the outward normal at the contact. n·p = r and |p − r n|² = l² = D² − r² give n = (r p ± l p⊥)/D², with + where the cable comes
-to a cylinder around which it turns counter-clockwise. Ȧ follows by differentiation. Along the axis a geodesic rises in
-proportion to its way in that plane. Cylinders that follow each other are solved in turn, again and again: a contact that moves
-along the line that is sought turns that line in second order only, so that few rounds reach rounding.
+n the outward normal at the contact. n·p = r and |p − r n|² = l² = D² − r² give n = (r p ± l p⊥)/D², with + where the cable
+comes to a cylinder around which it turns counter-clockwise. Ȧ follows by differentiation. Along the axis a geodesic rises in
+proportion to its way in that plane. Cylinders that follow each other are solved in turn, again and again: a contact that
+moves along the line that is sought turns that line in second order only, so that few rounds reach rounding.
 
-A pulley that has no full turn is left by the cable where the straight way is free. A *drum* holds the end of its cable: the wound
-angle θ is counted by an entry of the state (a coordinate of kind WRAP), which only selects the turn. A pulley that the cable turns
-is a drum, without end, of the pieces on both sides. There the cable is free to move along the axis; in a piece between two such
-pulleys it runs in the plane of the first one's centre, which is exact where all of the piece is in this plane.
+A pulley that has no full turn is left by the cable where the straight way is free. A *drum* holds the end of its cable: the
+wound angle θ is counted by an entry of the state (a coordinate of kind WRAP), which only selects the turn. A pulley that the
+cable turns is a drum, without end, of the pieces on both sides. There the cable is free to move along the axis; in a piece
+between two such pulleys it runs in the plane of the first one's centre, which is exact where all of the piece is in this
+plane.
 """
 
 import math
@@ -107,8 +108,8 @@ def velocity_at(point, kin):
 
 @njit
 def place_cable(at, y, counted, kinematics, curves):
-    """Find the path: points of contact, their velocities, wound angles and arcs, into `curves`. counted : whether turns of drums
-    are those nearest to y; else to the last ones. Returns the length (m)."""
+    """Find the path: points of contact, their velocities, wound angles and arcs, into `curves`. counted : whether turns of
+    drums are those nearest to y; else to the last ones. Returns the length (m)."""
     count = int(curves[at])
     for i in range(count):
         e = element_at(at, i)
@@ -155,8 +156,8 @@ def length_of(at, curves):
 
 @njit
 def place_element(at, i, y, counted, kinematics, curves):
-    """Find the contacts of a pulley or a drum, from those of its neighbours. Returns how far they moved (m), by how much their
-    velocities changed, and the larger of these velocities (m/s)."""
+    """Find the contacts of a pulley or a drum, from those of its neighbours. Returns how far they moved (m), by how much
+    their velocities changed, and the larger of these velocities (m/s)."""
     e = element_at(at, i)
     kind = kind_of(e, curves)
     if kind == CABLE_POINT:
@@ -183,7 +184,8 @@ def place_element(at, i, y, counted, kinematics, curves):
 
 @njit
 def in_cylinder(e, point, rate, kin, curves):
-    """A point and its velocity in the axes of a cylinder (side, axis × side, axis), from its centre, as the cylinder sees them."""
+    """A point and its velocity in the axes of a cylinder (side, axis × side, axis), from its centre, as the cylinder
+    sees them."""
     rotation = load9(kin.rotation)
     k, x = load_3(curves, e + CABLE_AXIS), load_3(curves, e + CABLE_SIDE)
     z = cross(k, x)
@@ -206,21 +208,21 @@ def from_cylinder(e, p, d, kin, curves):
 
 @njit
 def tangent(p, d, radius, sense):
-    """Of a point p with velocity d: (n, ṅ, l, l̇), the normal at the contact and the length of the straight part, in the plane.
-    sense : of the turn, where the cable comes from p; its negative where it goes to p."""
+    """Of a point p with velocity d: (n, ṅ, l, l̇), the normal at the contact and the length of the straight part, in the
+    plane. sense : of the turn, where the cable comes from p; its negative where it goes to p."""
     square = p[0] * p[0] + p[1] * p[1]
     r = min(radius, math.sqrt(square))  # a point inside: only in the course of a failed step
-    l = math.sqrt(max(square - r * r, 0.0))
+    straight = math.sqrt(max(square - r * r, 0.0))
     along = p[0] * d[0] + p[1] * d[1]
-    l_rate = along / l if l > 0.0 else 0.0
-    s = sense * l
+    straight_rate = along / straight if straight > 0.0 else 0.0
+    s = sense * straight
     n = ((r * p[0] - s * p[1]) / square, (r * p[1] + s * p[0]) / square)
-    s_rate, more = sense * l_rate, 2.0 * along / square
+    s_rate, more = sense * straight_rate, 2.0 * along / square
     rate = (
         (r * d[0] - s * d[1] - s_rate * p[1]) / square - more * n[0],
         (r * d[1] + s * d[0] + s_rate * p[0]) / square - more * n[1],
     )  # fmt: skip
-    return n, rate, l, l_rate
+    return n, rate, straight, straight_rate
 
 
 @njit
@@ -259,37 +261,37 @@ def place_pulley(e, before, after, kin, curves):
     if curves[e + CABLE_OFF] != 0.0:
         curves[e + CABLE_ARC] = curves[e + CABLE_WRAP] = curves[e + CABLE_WRAP_RATE] = 0.0
         return
-    n, n_rate, l, l_rate = tangent(p, p_rate, radius, sense)
-    m, m_rate, k, k_rate = tangent(q, q_rate, radius, -sense)
+    n, n_rate, first, first_rate = tangent(p, p_rate, radius, sense)
+    m, m_rate, second, second_rate = tangent(q, q_rate, radius, -sense)
     wrap = sense * angle_from(n, m)
     if window >= 0.0:
         wrap += TWO_PI * math.floor((window - wrap) / TWO_PI + 0.5)
     elif wrap < -BACKWARD:
         wrap += TWO_PI
     wrap_rate = sense * (turn_rate(m, m_rate) - turn_rate(n, n_rate))
-    way, rise = l + radius * wrap + k, q[2] - p[2]
-    way_rate, rise_rate = l_rate + radius * wrap_rate + k_rate, q_rate[2] - p_rate[2]
+    way, rise = first + radius * wrap + second, q[2] - p[2]
+    way_rate, rise_rate = first_rate + radius * wrap_rate + second_rate, q_rate[2] - p_rate[2]
     slope = rise / way
     slope_rate = (rise_rate - slope * way_rate) / way
     curves[e + CABLE_WRAP], curves[e + CABLE_WRAP_RATE] = wrap, wrap_rate
     curves[e + CABLE_ARC] = radius * wrap * math.sqrt(1.0 + slope * slope)
     point, rate = from_cylinder(
-        e, (radius * n[0], radius * n[1], p[2] + slope * l),
-        (radius * n_rate[0], radius * n_rate[1], p_rate[2] + slope_rate * l + slope * l_rate), kin, curves,
+        e, (radius * n[0], radius * n[1], p[2] + slope * first),
+        (radius * n_rate[0], radius * n_rate[1], p_rate[2] + slope_rate * first + slope * first_rate), kin, curves,
     )  # fmt: skip
     store_3(curves, e + CABLE_ARRIVES, point)
     store_3(curves, e + CABLE_ARRIVES_RATE, rate)
     point, rate = from_cylinder(
-        e, (radius * m[0], radius * m[1], q[2] - slope * k),
-        (radius * m_rate[0], radius * m_rate[1], q_rate[2] - slope_rate * k - slope * k_rate), kin, curves,
+        e, (radius * m[0], radius * m[1], q[2] - slope * second),
+        (radius * m_rate[0], radius * m_rate[1], q_rate[2] - slope_rate * second - slope * second_rate), kin, curves,
     )  # fmt: skip
     store_3(curves, e + CABLE_LEAVES, point)
     store_3(curves, e + CABLE_LEAVES_RATE, rate)
 
 
-# A pulley that swivels turns its plane to the cable: the plane through its centre c and the two points from which the cable comes
-# and to which it goes, p and q from c. This is the geodesic on a sphere, so that all of the above holds for it. k is the normal of
-# the plane on the side of the given axis, and n = (r p ± l k × p)/|p|² as in the plane.
+# A pulley that swivels turns its plane to the cable: the plane through its centre c and the two points from which the cable
+# comes and to which it goes, p and q from c. This is the geodesic on a sphere, so that all of the above holds for it. k is
+# the normal of the plane on the side of the given axis, and n = (r p ± l k × p)/|p|² as in the plane.
 @njit
 def place_block(e, before, after, kin, curves):
     """The contacts of a pulley that swivels, between two elements."""
@@ -341,13 +343,13 @@ def tangent_on_sphere(p, d, k, k_rate, radius, sense):
     """(n, ṅ) of a point p with velocity d in the plane with the normal k; see `tangent`."""
     square = dot(p, p)
     r = min(radius, math.sqrt(square))
-    l = math.sqrt(max(square - r * r, 0.0))
+    straight = math.sqrt(max(square - r * r, 0.0))
     along = dot(p, d)
-    l_rate = along / l if l > 0.0 else 0.0
+    straight_rate = along / straight if straight > 0.0 else 0.0
     aside = cross(k, p)
-    n = scale(1.0 / square, add_scaled(scale(r, p), sense * l, aside))
-    rate = add_scaled(scale(r, d), sense * l_rate, aside)
-    rate = add_scaled(rate, sense * l, add(cross(k_rate, p), cross(k, d)))
+    n = scale(1.0 / square, add_scaled(scale(r, p), sense * straight, aside))
+    rate = add_scaled(scale(r, d), sense * straight_rate, aside)
+    rate = add_scaled(rate, sense * straight, add(cross(k_rate, p), cross(k, d)))
     return n, add_scaled(scale(1.0 / square, rate), -2.0 * along / square, n)
 
 
@@ -358,7 +360,7 @@ def place_drum(e, other, ends, y, counted, kin, curves):
     radius, sense = curves[e + CABLE_RADIUS], curves[e + CABLE_SENSE]
     where, speed = (CABLE_LEAVES, CABLE_LEAVES_RATE) if ends else (CABLE_ARRIVES, CABLE_ARRIVES_RATE)
     p, p_rate = in_cylinder(e, load_3(curves, other + where), load_3(curves, other + speed), kin, curves)
-    n, n_rate, l, l_rate = tangent(p, p_rate, radius, sense)
+    n, n_rate, first, first_rate = tangent(p, p_rate, radius, sense)
     wrap = sense * angle_from(n, (1.0, 0.0))
     slot = int(curves[e + CABLE_SLOT])
     near = y[slot] if counted and slot >= 0 else curves[e + CABLE_WRAP]
@@ -371,10 +373,10 @@ def place_drum(e, other, ends, y, counted, kin, curves):
         n, n_rate = (1.0, 0.0), (0.0, 0.0)
         curves[e + CABLE_ARC] = 0.0
     elif endless == 0.0:
-        way = l + radius * wrap
+        way = first + radius * wrap
         slope = p[2] / way
-        slope_rate = (p_rate[2] - slope * (l_rate + radius * curves[e + CABLE_WRAP_RATE])) / way
-        z, z_rate = p[2] - slope * l, p_rate[2] - slope_rate * l - slope * l_rate
+        slope_rate = (p_rate[2] - slope * (first_rate + radius * curves[e + CABLE_WRAP_RATE])) / way
+        z, z_rate = p[2] - slope * first, p_rate[2] - slope_rate * first - slope * first_rate
         curves[e + CABLE_ARC] = radius * wrap * math.sqrt(1.0 + slope * slope)
     point, rate = from_cylinder(
         e, (radius * n[0], radius * n[1], z), (radius * n_rate[0], radius * n_rate[1], z_rate), kin, curves
@@ -468,10 +470,10 @@ def rows_on_two(at, a, b, kinematics, curves):
 
 # A cable that stretches -------------------------------------------------------------------------------------------------
 #
-# Its tension is T = k (ℓ − ℓ₀) + d ℓ̇, never below zero, with the energy ½ k (ℓ − ℓ₀)². Friction on an eye or a pulley with the
-# angle of contact θ lets the tensions on its two sides differ by e^{μ θ} at most, as Euler's equation for a rope on a capstan
-# says. With ρ_i the rate at which straight part i takes up cable, and a_i its share of the length, cable passes the element
-# after it at the rate f_i = Σ_{j ≤ i} (ρ_j − a_j ℓ̇), toward the first end where it is positive. Then
+# Its tension is T = k (ℓ − ℓ₀) + d ℓ̇, never below zero, with the energy ½ k (ℓ − ℓ₀)². Friction on an eye or a pulley with
+# the angle of contact θ lets the tensions on its two sides differ by e^{μ θ} at most, as Euler's equation for a rope on a
+# capstan says. With ρ_i the rate at which straight part i takes up cable, and a_i its share of the length, cable passes the
+# element after it at the rate f_i = Σ_{j ≤ i} (ρ_j − a_j ℓ̇), toward the first end where it is positive. Then
 #
 #     T_i/T_{i+1} = e^{μ θ s},   s = tanh(f_i/creep),   Σ a_i T_i = T.
 #

@@ -19,6 +19,8 @@ from ..core.tables import own_address
 from ..model.tables import (
     ANGLE,
     CABLE,
+    CABLE_WRAP,
+    CABLE_WRAP_RATE,
     COUPLING,
     CURVE,
     CUSTOM,
@@ -31,8 +33,6 @@ from ..model.tables import (
     PRESCRIBED,
     SOFT,
     STATE_SIZE,
-    CABLE_WRAP,
-    CABLE_WRAP_RATE,
 )
 from .cables import cable_bias, cable_rate, gradient_on, place_cable, rows_on_two
 from .kinematics import load9

@@ -1,7 +1,7 @@
 """A crane lifts a load with a block and tackle of two strands: the winch takes in twice the way of the load.
 
-The drum turns by a motion −φ(t) from rest to rest, φ = φ₁ (s − sin(2 π s)/2 π). With the drum's radius r and n strands the load rises by r φ/n, and the
-tension of the rope is m (g + z̈)/n.
+The drum turns by a motion −φ(t) from rest to rest, φ = φ₁ (s − sin(2 π s)/2 π). With the drum's radius r and n strands the
+load rises by r φ/n, and the tension of the rope is m (g + z̈)/n.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -391,7 +392,7 @@ def rounds_of(path: CablePath) -> int:
     cylinders = [element.kind != POINT for element in path.elements]
     if not any(cylinders):
         return 0
-    return 2 if any(one and other for one, other in zip(cylinders, cylinders[1:], strict=False)) else 1
+    return 2 if any(one and other for one, other in pairwise(cylinders)) else 1
 
 
 def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:

@@ -34,7 +34,7 @@ ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turn
 DISPLACEMENT = 1  # axis_a · (anchor_b − anchor_a) (m)
 PARAMETER = 2  # parameter of the point of a curve fixed in body a that is nearest to anchor_b
 LENGTH = 3  # of the cable at `curve` of the curves (m), which acts on bodies a and b at most
-WRAP = 4  # wound angle (rad) of the drum at `curve` of the curves, counted over full turns; `axis_a[0]`: where its cable begins
+WRAP = 4  # wound angle (rad), with its turns, of the drum at `curve` of the curves; `axis_a[0]`: where its cable begins
 
 # Forces ---------------------------------------------------------------------------------------------------------------
 FIELD = 0  # uniform acceleration field `vector` on every body
@@ -54,14 +54,14 @@ SERVO = 11  # as much as `limit` either way, towards the speed `target`
 
 # Cables, in the array of curves ---------------------------------------------------------------------------------------
 # A cable is a header and its elements, from one end to the other. `ROUNDS`: 0 where all elements are points, 1 where each
-# cylinder is between points, else 2. `CREEP`: m/s, below which friction does not act fully. `NOW`: the length found last (m). Of an
-# element, as given: its kind,
-# body, and in the frame of this body its point or centre (m), axis and side (unit vectors; the cable is fixed to the side of a
-# drum); radius (m); sense, 1 for a turn about the axis by the right hand; the angle that is the middle of the turn to which the
-# angle of contact is counted, −1 where the cable may leave the pulley; the coefficient of friction; where the state has the
-# wound angle of a drum; of a drum 1 where its cable has no end on it, 2 where it also runs in the plane of the centre. As found: whether the cable is off; the points where it arrives
-# and leaves (m), their velocities (m/s), the angle of contact (rad), its rate, the arc (m), and the tension (N) after the
-# element.
+# cylinder is between points, else 2. `CREEP`: m/s, below which friction does not act fully. `NOW`: the length found last (m).
+# Of an element, as given: its kind,
+# body, and in the frame of this body its point or centre (m), axis and side (unit vectors; the cable is fixed to the side of
+# a drum); radius (m); sense, 1 for a turn about the axis by the right hand; the angle that is the middle of the turn to which
+# the angle of contact is counted, −1 where the cable may leave the pulley; the coefficient of friction; where the state has
+# the wound angle of a drum; of a drum 1 where its cable has no end on it, 2 where it also runs in the plane of the centre. As
+# found: whether the cable is off; the points where it arrives and leaves (m), their velocities (m/s), the angle of contact
+# (rad), its rate, the arc (m), and the tension (N) after the element.
 CABLE_COUNT, CABLE_ROUNDS, CABLE_CREEP, CABLE_NOW = 0, 1, 2, 3
 CABLE_HEADER = 4
 CABLE_KIND, CABLE_BODY, CABLE_ANCHOR, CABLE_AXIS, CABLE_SIDE = 0, 1, 2, 5, 8

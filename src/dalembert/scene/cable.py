@@ -1,7 +1,7 @@
 """Cables: what they run through, their path at the initial pose, and `Scene.cable`.
 
-The path is the shortest one in this order: straight between the elements, and on each cylinder a geodesic. `trace` finds it for
-given poses, for the length at the start and for pictures; `dynamics.cables` does the same in a run, with velocities, and
+The path is the shortest one in this order: straight between the elements, and on each cylinder a geodesic. `trace` finds it
+for given poses, for the length at the start and for pictures; `dynamics.cables` does the same in a run, with velocities, and
 explains the geometry.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 POINT, PULLEY, DRUM, BLOCK = range(4)  # the last: a pulley that swivels
 ROUNDS, ROUNDING = 200, 1e-15
-ALIKE = 1e-6  # two ways around a pulley that are as long, of its radius; or a way that is as far from the side as from its opposite
+ALIKE = 1e-6  # two ways around a pulley that are as long (of its radius), or a way that is on neither side
 LESS = 0.5  # of the cosine of the angle between side and contact: so much more decides
 MISFIT = 1e-6  # of the length: a taut cable may be so much shorter than its path
 
@@ -34,8 +34,8 @@ MISFIT = 1e-6  # of the length: a taut cable may be so much shorter than its pat
 class Eye:
     """A point that a cable is fixed to, as its end, or runs through.
 
-    body : a body, `WORLD` or a particle, or its name. at : (3,) m, world coordinates at the initial pose; a particle is its own
-    point. friction : coefficient of friction in the eye, for cables that stretch.
+    body : a body, `WORLD` or a particle, or its name. at : (3,) m, world coordinates at the initial pose; a particle is its
+    own point. friction : coefficient of friction in the eye, for cables that stretch.
     """
 
     body: str | Frame
@@ -47,12 +47,12 @@ class Eye:
 class Pulley:
     """A cylinder that a cable runs around.
 
-    body : what the pulley is fixed to, or is. at : (3,) m, its centre. axis : (3,) of the cylinder. radius : m, to the middle of
-    the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1) for over it, (0, 0, −1) for
-    under it. turns : full turns beyond that; with none the cable may leave the pulley where its straight way is free.
-    friction : coefficient of friction, for cables that stretch. slips : False for a cable that turns the body with it; then the
-    tensions on its two sides differ by what the body's inertia and other forces take. swivels : True for a block that turns its
-    plane to the cable, as one does that hangs on a hook.
+    body : what the pulley is fixed to, or is. at : (3,) m, its centre. axis : (3,) of the cylinder. radius : m, to the middle
+    of the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1) for over it, (0, 0,
+    −1) for under it. turns : full turns beyond that; with none the cable may leave the pulley where its straight way is free.
+    friction : coefficient of friction, for cables that stretch. slips : False for a cable that turns the body with it; then
+    the tensions on its two sides differ by what the body's inertia and other forces take. swivels : True for a block that
+    turns its plane to the cable, as one does that hangs on a hook.
 
     Points and directions are in world coordinates at the initial pose. The cylinder has no flanges: the cable is free to move
     along the axis, and slides off a body that may roll over. Let the pulley of a load that hangs freely swivel.
@@ -101,14 +101,14 @@ class Element:
     turns: float = 0.0
     friction: float = 0.0
     slips: bool = True
-    endless: int = 0  # of a drum that is a pulley which the cable turns: 1, or 2 where the cable also runs in the plane of its centre
+    endless: int = 0  # of a drum, 1: a pulley that the cable turns; 2: and in the plane of whose centre it runs
     wrap: float = 0.0  # rad, angle of contact, or wound on a drum
 
 
 @dataclass
 class Trace:
-    """The path of a cable: where it arrives at and leaves each element, (n, 3) m; which elements it touches; angles of contact
-    of pulleys (rad), arcs and the whole length, with what is wound on drums (m)."""
+    """The path of a cable: where it arrives at and leaves each element, (n, 3) m; which elements it touches; angles of
+    contact of pulleys (rad), arcs and the whole length, with what is wound on drums (m)."""
 
     arrives: NDArray[np.float64]
     leaves: NDArray[np.float64]
@@ -224,7 +224,8 @@ def _place_drum(i: int, element: Element, found: Trace) -> None:
 def _is_free(p: NDArray[np.float64], q: NDArray[np.float64], radius: float, sense: float) -> bool:
     d = q[:2] - p[:2]
     foot, aside = -float(p[:2] @ d), sense * float(d[1] * p[0] - d[0] * p[1])
-    return 0.0 < foot < d @ d and aside > 0.0 and aside * aside >= radius * radius * float(d @ d)
+    square = float(d @ d)
+    return 0.0 < foot < square and aside > 0.0 and aside * aside >= radius * radius * square
 
 
 def _place_pulley(i: int, element: Element, found: Trace) -> None:
@@ -324,7 +325,8 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
     across = side - (side @ axis) * axis
     if np.linalg.norm(across) < ALIKE:
         raise ValueError(
-            f"{resolver.owner}: {name}.side {side.tolist()} is along the axis, so that the side on which the cable runs is not "
+            f"{resolver.owner}: {name}.side {side.tolist()} is along the axis, so that the side on which the cable runs is "
+            f"not "
             "defined; give the direction from the centre to the cable"
         )
     drum = isinstance(item, Drum)
@@ -334,7 +336,8 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
     swivels = isinstance(item, Pulley) and item.swivels
     if isinstance(item, Pulley) and item.swivels and not item.slips:
         raise ValueError(
-            f"{resolver.owner}: {name} swivels and does not slip, and a cable turns a pulley only about an axis that its body keeps; "
+            f"{resolver.owner}: {name} swivels and does not slip, and a cable turns a pulley only about an axis that its "
+            f"body keeps; "
             "leave one of them out"
         )
     return Element(
@@ -375,7 +378,8 @@ def _sense(i: int, element: Element, elements: Sequence[Element], owner: str) ->
         return (1.0, -1.0)[wanted[0]]
     if not wanted or abs(ways[0][1] - ways[1][1]) < ALIKE * element.radius:
         raise ValueError(
-            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not say on which side the cable runs: it fits both ways "
+            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not say on which side the cable runs: it "
+            f"fits both ways "
             "around, or none; give the direction from the centre to the cable"
         )
     return 1.0 if ways[0][1] < ways[1][1] else -1.0
@@ -416,8 +420,8 @@ def _turned(element: Element, contact: NDArray[np.float64], angle: float) -> NDA
 
 
 def cut(elements: Sequence[Element]) -> list[list[Element]]:
-    """The pieces of a path between pulleys that the cable turns. Each piece ends on such a pulley as on a drum, fixed to it in
-    the middle of the arc at the start."""
+    """The pieces of a path between pulleys that the cable turns. Each piece ends on such a pulley as on a drum, fixed to it
+    in the middle of the arc at the start."""
     found = trace(elements)
     pieces: list[list[Element]] = [[]]
     for i, element in enumerate(elements):
@@ -475,7 +479,8 @@ class CableMethods:
         length : of all of it, what is wound on drums included (m); that of the path at the start if not given.
         slack : False: a taut cable, whose length is a constraint; it would push rather than go slack. True: its length is a
             limit, and it goes slack. Then it acts on two bodies at most, and the run takes time steps.
-        stretch : E A (N), for a cable that stretches instead: its tension is E A (ℓ − length)/length + damping · ℓ̇, and never
+        stretch : E A (N), for a cable that stretches instead: its tension is E A (ℓ − length)/length + damping · ℓ̇, and
+        never
             below zero. damping : N s/m.
         creep : m/s; cables slide over pulleys and eyes with friction at this speed and more with full friction, and creep at
             less. A cable with friction takes `stretch`.
@@ -522,7 +527,8 @@ def _require_frictionless(elements: Sequence[Element], stretch: float | None, re
     for i, element in enumerate(elements):
         if element.friction > 0.0 and stretch is None:
             raise ValueError(
-                f"{resolver.owner}: path[{i}].friction is {element.friction:g}, and only cables that stretch have friction; give "
+                f"{resolver.owner}: path[{i}].friction is {element.friction:g}, and only cables that stretch have friction; "
+                f"give "
                 "stretch=E A in N (a large one for a stiff cable)"
             )
 
@@ -533,11 +539,13 @@ def _require_length(whole: float, at_start: float, stretches: bool, slack: bool,
         return
     if whole < at_start * (1.0 - MISFIT):
         raise ValueError(
-            f"{resolver.owner}: its length {whole:g} m is less than that of its path at the start, {at_start:.6g} m; leave length "
+            f"{resolver.owner}: its length {whole:g} m is less than that of its path at the start, {at_start:.6g} m; leave "
+            f"length "
             "out, move the bodies, or give stretch=E A for a cable that stretches"
         )
     if not slack and whole > at_start * (1.0 + MISFIT):
         raise ValueError(
-            f"{resolver.owner}: its length {whole:g} m is more than that of its path at the start, {at_start:.6g} m, and a taut "
+            f"{resolver.owner}: its length {whole:g} m is more than that of its path at the start, {at_start:.6g} m, and a "
+            f"taut "
             "cable is as long as its path; leave length out, or give slack=True"
         )

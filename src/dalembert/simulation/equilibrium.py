@@ -4,15 +4,15 @@ With f(q) the forces and torques on the bodies at rest, and constraints C(q) = 0
 
     f + Jᵀ λ = 0,   C = 0.
 
-Motions that the constraints allow are z = Z s, with Z a basis of the null space of J. In them the condition is g = Zᵀ f = 0, and
-with λ of the least squares the stiffness of the whole is H = −Zᵀ ∂(f + Jᵀ λ)/∂q Z. Newton's step is H⁻¹ g. To go down in energy
-and not to the next saddle, eigenvalues of H are replaced by their sizes (`linalg.newton` does the same for a function), and the
-step is halved until the forces do work along it. After each step the pose is projected onto C = 0. Where g vanishes and H has an
-eigenvalue below zero the equilibrium is unstable; a small step along its eigenvector leaves it.
+Motions that the constraints allow are z = Z s, with Z a basis of the null space of J. In them the condition is g = Zᵀ f = 0,
+and with λ of the least squares the stiffness of the whole is H = −Zᵀ ∂(f + Jᵀ λ)/∂q Z. Newton's step is H⁻¹ g. To go down in
+energy and not to the next saddle, eigenvalues of H are replaced by their sizes (`linalg.newton` does the same for a
+function), and the step is halved until the forces do work along it. After each step the pose is projected onto C = 0. Where g
+vanishes and H has an eigenvalue below zero the equilibrium is unstable; a small step along its eigenvector leaves it.
 
-Derivatives are central differences of the engine's own forces and Jacobian. A cable that may go slack is an inequality, ℓ ≤ L:
-its tension is max(0, T + k (ℓ − L)) with a multiplier T that is updated until the stretch vanishes (the method of multipliers: M.
-Hestenes, J. Optim. Theory Appl. 4, 1969).
+Derivatives are central differences of the engine's own forces and Jacobian. A cable that may go slack is an inequality, ℓ ≤
+L: its tension is max(0, T + k (ℓ − L)) with a multiplier T that is updated until the stretch vanishes (the method of
+multipliers: M. Hestenes, J. Optim. Theory Appl. 4, 1969).
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ STIFF = 1e3  # of weight over length: the stiffness that stands for a slack cabl
 class Equilibrium:
     """A static equilibrium; found by `equilibrium`.
 
-    position : (n, 3) m, of the centres of mass. orientation : (n, 4) unit quaternions (w, x, y, z), body → world; bodies in the
-    order of `bodies`. residual : N or N m, the largest force or torque that is not balanced. converged : whether it is below the
-    tolerance.
-    stable : whether every motion that the constraints allow is opposed, but for `neutral` ones, which nothing opposes or drives
-    (to rounding). stiffness : their eigenvalues, ascending, of the stiffness in these motions (N/m, N m/rad, with the size of the
-    model as the unit of length).
+    position : (n, 3) m, of the centres of mass. orientation : (n, 4) unit quaternions (w, x, y, z), body → world; bodies in
+    the order of `bodies`. residual : N or N m, the largest force or torque that is not balanced. converged : whether it is
+    below the tolerance.
+    stable : whether every motion that the constraints allow is opposed, but for `neutral` ones, which nothing opposes or
+    drives (to rounding). stiffness : their eigenvalues, ascending, of the stiffness in these motions (N/m, N m/rad, with the
+    size of the model as the unit of length).
     joint_forces : by joint, force (3,) N and torque (3,) N m on its second body, at the joint, world axes.
-    tensions : N, by piece of cable; negative where a taut cable would have to push. energy : J, potential. steps : of Newton's
-    method.
+    tensions : N, by piece of cable; negative where a taut cable would have to push. energy : J, potential. steps : of
+    Newton's method.
     """
 
     bodies: tuple[str, ...]
@@ -91,11 +91,11 @@ def equilibrium(
     """The static equilibrium that is reached from the initial poses by going down in energy.
 
     stable : True: an unstable equilibrium on the way is left. False: the first one that is met is returned, whatever it is.
-    tolerance : of the residual, relative to the weights and forces in the scene. held : names of joints (hinges, sliders) that
-    keep their initial coordinate, as by a brake.
+    tolerance : of the residual, relative to the weights and forces in the scene. held : names of joints (hinges, sliders)
+    that keep their initial coordinate, as by a brake.
 
-    Velocities count as zero: dampers, drag and dry friction do nothing. Motors with stiffness act as springs, with effort or speed
-    and gain as constant efforts, motions of joints hold their value at t = 0. Stops must be free where it ends.
+    Velocities count as zero: dampers, drag and dry friction do nothing. Motors with stiffness act as springs, with effort or
+    speed and gain as constant efforts, motions of joints hold their value at t = 0. Stops must be free where it ends.
 
     Raises ValueError for a scene that has no equilibrium to look for here (particles, links, bodies in contact, motors with a
     speed and no gain), or where it ends beyond a stop; `NoSolution` where something falls without end.
@@ -145,7 +145,8 @@ def _require_statics(scene: Scene) -> None:
         raise ValueError(f"{owner}: link {next(iter(scene.links))!r} has no mass; give the frame a body instead")
     if scene.touching():
         raise ValueError(
-            f"{owner}: bodies have a material and may touch, and contacts are not part of it; add them with material=None, or run "
+            f"{owner}: bodies have a material and may touch, and contacts are not part of it; add them with material=None, "
+            f"or run "
             "the scene with damping until it rests"
         )
     for force in scene.forces.values():
@@ -316,7 +317,8 @@ class _Search:
         far = np.abs((self.y - start)[self._positions()]).reshape(self.n, 3).max(axis=1)
         name = self.model.body_names[int(far.argmax())]
         raise NoSolution(
-            f"equilibrium of scene {self.model.name!r}: body {name!r} moves away without end; nothing holds it against the forces: "
+            f"equilibrium of scene {self.model.name!r}: body {name!r} moves away without end; nothing holds it against the "
+            f"forces: "
             "give it a joint, a spring or a cable"
         )
 
@@ -426,14 +428,15 @@ class _Search:
             if force.side * (value - force.rest) < -1e-9:
                 raise ValueError(
                     f"equilibrium of scene {self.model.name!r}: joint {name!r} would be at {value:.4g}, beyond its stop at "
-                    f"{force.rest:.4g}, and stops do not hold here; hold the joint (held=[{name!r}]) with its initial pose at the "
+                    f"{force.rest:.4g}, and stops do not hold here; hold the joint (held=[{name!r}]) with its initial pose "
+                    f"at the "
                     "stop, or change the stop"
                 )
 
 
 def _places(incidences: Any) -> list[tuple[Any, Any, Any, Any]]:
-    """Where the numbers of the sparse J are in the dense one: rows, columns, places in the sparse one and factors. The rows of a
-    point are σ (1, −[r]×), and stored as σ and r."""
+    """Where the numbers of the sparse J are in the dense one: rows, columns, places in the sparse one and factors. The rows
+    of a point are σ (1, −[r]×), and stored as σ and r."""
     plain: list[tuple[int, int, int]] = []
     signs: list[tuple[int, int, int]] = []
     arms: list[tuple[int, int, int, int, float]] = []

@@ -16,7 +16,7 @@ from .camera import rotate
 
 @dataclass
 class CableElement:
-    """One element: on a body (its index, −1 for the world) or a particle (its index, −1 for none), in the axes of the body."""
+    """One element: on a body (its index, −1 for the world) or a particle (its index, −1 for none), in the body's axes."""
 
     body: int
     particle: int
@@ -44,8 +44,8 @@ class CableDrawing:
                 q = orientation[b]
                 placed.append(
                     Element(
-                        e.kind, WORLD, position[b] + rotate(q, e.point), rotate(q, e.axis), rotate(q, e.side), e.radius, e.sense,
-                        e.turns, 0.0, True, e.endless, e.wrap,
+                        e.kind, WORLD, position[b] + rotate(q, e.point), rotate(q, e.axis), rotate(q, e.side), e.radius,
+                        e.sense, e.turns, 0.0, True, e.endless, e.wrap,
                     )
                 )  # fmt: skip
         return drawn_points(placed)
