@@ -84,8 +84,8 @@ def test_four_bar_linkage_with_a_spring_rests_where_a_damped_run_ends():
 
 
 def test_tensegrity_prism_twists_by_thirty_degrees():
-    """Three struts, and cables with prestress that are as good as inextensible (R. Connelly, A. Back 1998): the triangles turn
-    against each other by 90° − 180°/3."""
+    """Three struts, and cables with prestress that are as good as inextensible (R. Connelly, A. Back 1998): the triangles
+    turn against each other by 90° − 180°/3."""
     radius, height, twist = 1.0, 1.5, np.radians(150.0 + 12.0)
     angles = 2.0 * np.pi * np.arange(3) / 3
     bottom = [np.array([radius * np.cos(a), radius * np.sin(a), 0.0]) for a in angles]

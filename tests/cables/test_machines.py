@@ -1,5 +1,6 @@
 """Machines with cables against their formulas, in maximal and in joint coordinates."""
 
+# ruff: noqa: E501
 import numpy as np
 import pytest
 
@@ -262,7 +263,7 @@ def test_belt_turns_a_second_wheel_by_the_ratio_of_radii():
     assert spin[1] == pytest.approx(0.4 * spin[0], rel=1e-9)
 
 
-BAD = {  # ruff: noqa: E501
+BAD = {
     "fewer than two ends": (lambda a: [(a, (0, 0, 0))], {}, "two ends at least"),
     "point inside a pulley": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 0.1, 0, 0.2, 1), (dal.WORLD, (1, 0, 0))], {}, "inside its radius"),
     "no radius": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 1, 0, 0.0, 1), (dal.WORLD, (2, 0, 0))], {}, "radius"),

@@ -290,7 +290,7 @@ class _Search:
         for step in range(most):
             f, jacobian = self._both(self.y)
             basis = self.allowed(jacobian)
-            multipliers = np.linalg.lstsq(jacobian.T, -f, rcond=RANK)[0]
+            multipliers = np.asarray(np.linalg.lstsq(jacobian.T, -f, rcond=RANK)[0], np.float64)
             g = basis.T @ f
             hessian = self.stiffness(self.y, multipliers, basis)
             sizes, vectors = np.linalg.eigh(hessian) if len(g) else (np.zeros(0), np.zeros((0, 0)))
@@ -352,7 +352,7 @@ class _Search:
         """Update the multipliers of cables that may go slack. Returns whether all are as long as they may be, or slack."""
         self._measure(self.y)
         done = True
-        for i in self.slack:
+        for i in self.slack.tolist():
             force = self.system.forces[i]
             stretch = self._length(i) - force.rest
             tension = max(force.stiffness * stretch, 0.0)

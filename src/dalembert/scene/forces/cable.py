@@ -56,8 +56,8 @@ class SlackCable(Force):
         if len(moving) > 2:
             raise ValueError(
                 f"{resolver.owner}: it acts on {len(moving)} bodies ({', '.join(frame.name for frame in moving)}), and a "
-                "cable with slack=True acts on two at most; leave slack out for one that stays taut, or give stretch=E A, which "
-                "also goes slack"
+                "cable with slack=True acts on two at most; leave slack out for one that stays taut, or give stretch=E A, "
+                "which also goes slack"
             )
         for frame in moving:
             if isinstance(frame, Particle):
