@@ -44,6 +44,7 @@ FIRST = {
         "interactive-loop",
         "motions",
         "sensors",
+        "cables",
         "contact-experiments",
         "piles",
         "particles-and-cloth",

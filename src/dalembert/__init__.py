@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .linalg.newton import Minimum, minimize
     from .scene.angles import degrees
     from .scene.body import WORLD
+    from .scene.cable import Cable, Drum, Eye, Pulley
     from .scene.contact import Material
     from .scene.joint import Curve
     from .scene.mass import MassProperties, mass_properties
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from .simulation.articulation import Articulation
     from .simulation.constraint_system import ConstraintSystem
     from .simulation.control import TimeSeries
+    from .simulation.equilibrium import Equilibrium, equilibrium
     from .simulation.errors import SimulationError
     from .simulation.methods import Events, ImplicitParticles, RungeKutta, TimeStepping
     from .simulation.settings import MethodName, RunSettings, Settings
@@ -63,13 +65,14 @@ if TYPE_CHECKING:
     from .symbolic import GeneralizedCoordinates, Lagrangian
 
 __all__ = [
-    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Capsule", "Compound", "Cone", "ConstraintSystem",
-    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder", "Ellipsoid",
-    "Equilibration", "Events", "GeneralizedCoordinates", "HalfSpace", "HeightField", "ImplicitParticles",
+    "METHODS", "WORLD", "Articulation", "Batch", "Box", "Cable", "Capsule", "Compound", "Cone", "ConstraintSystem",
+    "ContactProblem", "ContactResiduals", "ContactSolution", "ConvexHull", "Curve", "Cylinder",
+    "Drum", "Ellipsoid", "Equilibration", "Equilibrium", "Events", "Eye", "GeneralizedCoordinates", "HalfSpace",
+    "HeightField", "ImplicitParticles",
     "ImportedModel", "IterativeSolver", "Keyframes", "Lagrangian", "LinearSolution", "MassProperties", "Matching",
-    "Material", "Mesh", "MethodName", "Minimum", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
+    "Material", "Mesh", "MethodName", "Minimum", "Pulley", "Replay", "RunSettings", "RungeKutta", "ScalarRows", "Scene",
     "Settings", "Simulation", "SimulationError", "SimulationWarning", "Sphere", "State", "SweepError", "TimeSeries",
-    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "condition_number", "degrees", "equilibrate",
+    "TimeStepping", "Trajectory", "TriangleMesh", "__version__", "condition_number", "degrees", "equilibrate", "equilibrium",
     "export_gltf", "export_mjcf", "export_usd", "gallery", "load_contact_problem", "load_model", "load_usd",
     "mass_properties", "matching", "minimize", "replay", "run_batch", "sensors", "show", "simulate", "solve",
     "solve_contact", "solve_delassus", "solve_linear", "sweep", "tetrahedron_grid", "triangle_grid",
@@ -84,6 +87,7 @@ _HOME = {
     ".ensemble.sweep": "sweep SweepError",
     ".ensemble.batch": "Batch run_batch",
     ".simulation.errors": "SimulationError",
+    ".simulation.equilibrium": "Equilibrium equilibrium",
     ".export.formats": "export_usd",
     ".export.gltf": "export_gltf",
     ".export.mjcf": "export_mjcf",
@@ -99,6 +103,7 @@ _HOME = {
     ".cli.replay": "Replay replay",
     ".scene.angles": "degrees",
     ".scene.body": "WORLD",
+    ".scene.cable": "Cable Drum Eye Pulley",
     ".scene.contact": "Material",
     ".scene.joint": "Curve",
     ".scene.motion": "Keyframes",

@@ -13,7 +13,7 @@ from ..core.c_function import POWERS, WRITE, call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
-from ..dynamics.jacobian import coordinate_rows, coordinate_value
+from ..dynamics.jacobian import coordinate_value, plain_rows
 from ..dynamics.joint_space.dynamics import link_velocities
 from ..dynamics.joint_space.kinematics import ZERO, store6
 from ..dynamics.joint_space.welded import show_link_velocities
@@ -387,9 +387,7 @@ def book_soft(z, reduced, js, tables):
         a, b = js.node_of_row[row.a], js.node_of_row[row.b]
         if a >= 0 and b >= 0 and js.root_of[a] == js.root_of[b]:
             continue  # what it gives to the tree is zero
-        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(
-            system.coordinates[row.coordinate], system.kinematics
-        )
+        linear_a, angular_a, linear_b, angular_b, _ = plain_rows(system.coordinates[row.coordinate], system.kinematics)
         book_side(z, row.a, row.impulse, linear_a, angular_a, reduced, js)
         book_side(z, row.b, row.impulse, linear_b, angular_b, reduced, js)
 

@@ -33,7 +33,7 @@ from .joint_space_solves import FEW
 from .joint_space_surfaces import JOINT_SURFACES_ENTRY, joint_surfaces_task
 from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
-from .solvers import SOLVERS, ContactSolver, StepSettings, make_bounds, make_stepping
+from .solvers import SOLVERS, ContactSolver, StepSettings, bodies_on_cables, ends_of_cables, make_bounds, make_stepping
 from .surface_laws import Surfaces
 from .surface_tables import make_surfaces
 from .tables import MEMBER, ContactTables
@@ -177,7 +177,7 @@ class JointContactStepper(ContactStepper):
 
 
 class Assemblies:
-    """The trees of a mechanism, and which of them loops connect. bodies : how many there are."""
+    """The trees of a mechanism, and which of them loops and cables connect. bodies : how many there are."""
 
     def __init__(self, own: JointMechanism, bodies: int) -> None:
         self.own, self.bodies = own, bodies
@@ -199,6 +199,13 @@ class Assemblies:
             looped[list(trees)] = True
             for tree in trees:
                 group[group == group[tree]] = group[min(trees)]
+        roped = np.zeros(len(self.roots), bool)  # by cables whose length is a limit
+        for pair in ends_of_cables(system):
+            ends = node_of_row[pair]
+            trees = {int(root_of[n]) for n in ends if n >= 0 and nodes.kind[n] != COMMANDED}
+            roped[list(trees)] = True
+            for tree in trees:
+                group[group == group[tree]] = group[min(trees)]
         found, number = np.unique(group, return_inverse=True)
         self.of_node = number[root_of] if len(root_of) else root_of
         table: Any = np.zeros(len(found), ASSEMBLY).view(np.recarray)
@@ -211,6 +218,7 @@ class Assemblies:
         node_of_body = node_of_row[:bodies]
         self.of_body = np.where(node_of_body >= 0, self.of_node[node_of_body], -1)
         alone = np.bincount(self.of_node[self.merged.node_of], minlength=len(found)) == 1
+        alone &= ~np.isin(found, group[roped])
         kinds = np.zeros(len(found), np.int64)
         kinds[self.of_node] = nodes.kind
         for i, row in enumerate(self.table):
@@ -258,6 +266,8 @@ class Assemblies:
             for row in (int(on.a), int(on.b)):
                 if node_of_row[row] >= 0:
                     never[self.of_node[node_of_row[row]]] = True
+        pulled = node_of_row[bodies_on_cables(self.own.system)]
+        never[self.of_node[pulled[pulled >= 0]]] = True
         never[self.host[self.table.body < 0]] = True
         never[self._moved()] = True
         slow = np.zeros(self.bodies)

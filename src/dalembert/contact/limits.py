@@ -18,7 +18,7 @@ from ..core.jit import CFunction, njit
 from ..core.math3 import add_scaled, dot, load3, scale, store3, symvec
 from ..core.status import OK
 from ..core.tables import table_at
-from ..dynamics.jacobian import coordinate_rate, coordinate_rows, coordinate_value
+from ..dynamics.jacobian import coordinate_rate, coordinate_rows, coordinate_value, plain_rows
 from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.graph import SPARE, Graph, build_graph
@@ -116,7 +116,7 @@ def fill_row(bound, system):
     """The row of a bound at the kinematics table."""
     force = system.forces[bound.force]
     coordinate = system.coordinates[force.coordinate]
-    linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, system.kinematics)
+    linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(coordinate, system.kinematics, system.curves)
     side = -1.0 if force.kind == STOP and force.side < 0.0 else 1.0
     store3(bound.linear_a, scale(side, linear_a))
     store3(bound.angular_a, scale(side, angular_a))
@@ -466,7 +466,7 @@ def update_soft_rows(tables):
     soft, kinematics = tables.stepping.soft, system.kinematics
     for i in range(soft.shape[0]):
         row = soft[i]
-        linear_a, angular_a, linear_b, angular_b, _ = coordinate_rows(system.coordinates[row.coordinate], kinematics)
+        linear_a, angular_a, linear_b, angular_b, _ = plain_rows(system.coordinates[row.coordinate], kinematics)
         store3(row.linear_a, linear_a)
         store3(row.angular_a, angular_a)
         store3(row.linear_b, linear_b)

@@ -12,7 +12,18 @@ from ..core.jit import CFunction
 from ..core.registry import Registry
 from ..core.tables import allocate
 from ..model.force_kinds import KEEPS_AWAKE
-from ..model.tables import FIELD, LIMITED, STOP, System
+from ..model.tables import (
+    CABLE_BODY,
+    CABLE_COUNT,
+    CABLE_ELEMENT,
+    CABLE_HEADER,
+    CABLE_PULL,
+    FIELD,
+    LENGTH,
+    LIMITED,
+    STOP,
+    System,
+)
 from .shock_propagation import SIZE as SIZE_OF_SYSTEM
 from .tables import AT_LEAST, BOUND, HELD, MEMBER, MOTION, OPTIONS, SPEEDS, Stepping
 
@@ -140,21 +151,44 @@ def members_of(system: System, bounds: int) -> Any:
 
 
 def slowness(system: System) -> np.ndarray:
-    """(bodies,) for `Stepping.slow`, at the start. Bodies with joints, springs or the user's forces never sleep."""
+    """(bodies,) for `Stepping.slow`, at the start. Bodies with joints, springs, cables or the user's forces never sleep."""
     slow = np.zeros(len(system.bodies) + 1)
     forces = system.forces[np.isin(system.forces.kind, KEEPS_AWAKE)]
-    for body in (*forces.a, *forces.b, *system.incidences.body):
+    for body in (
+        *forces.a,
+        *forces.b,
+        *system.incidences.body,
+        *bodies_on_cables(system),
+        *ends_of_cables(system).ravel(),
+    ):
         slow[body] = -np.inf
     return slow[:-1]
 
 
 def linked(system: System) -> np.ndarray:
-    """(bodies + 1,) for `Collision.linked`: all bodies with joints are one group."""
+    """(bodies + 1,) for `Collision.linked`: all bodies with joints, and on cables that are limits, are one group."""
     groups = np.full(len(system.bodies) + 1, FREE)
-    jointed = np.unique(system.incidences.body)
+    ends = ends_of_cables(system).ravel()
+    jointed = np.unique(np.concatenate([system.incidences.body, ends[ends < len(system.bodies)]]))
     groups[jointed] = jointed.min(initial=len(system.bodies))
     groups[-1] = FREE
     return groups
+
+
+def ends_of_cables(system: System) -> np.ndarray:
+    """(n, 2) the rows of the bodies on which each cable acts whose length is a limit."""
+    coordinates = system.coordinates[system.forces.coordinate[system.forces.kind == STOP]]
+    coordinates = coordinates[coordinates.kind == LENGTH]
+    return np.column_stack([coordinates.a, coordinates.b]).astype(np.int64)
+
+
+def bodies_on_cables(system: System) -> list[int]:
+    """The rows of the bodies that cables that stretch run through."""
+    found: list[int] = []
+    for at in system.forces.address[system.forces.kind == CABLE_PULL]:
+        count, first = int(system.curves[at + CABLE_COUNT]), at + CABLE_HEADER + CABLE_BODY
+        found += system.curves[first : first + CABLE_ELEMENT * count : CABLE_ELEMENT].astype(int).tolist()
+    return found
 
 
 def make_bounds(system: System, size: int, soft: dict[int, int] | None = None) -> Any:

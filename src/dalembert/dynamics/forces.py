@@ -15,8 +15,9 @@ from ..core.math3 import dot, load3
 from ..core.registry import by_kind
 from ..linalg.block_matrix import load_3
 from ..model.force_kinds import NUMBERS, ON_COORDINATE
-from ..model.tables import BODY, COORDINATE, CUSTOM_MOTOR, EXERTED, FIELD, FORCE, KINEMATICS, LIMITED, MOTOR
+from ..model.tables import BODY, CABLE_PULL, COORDINATE, CUSTOM_MOTOR, EXERTED, FIELD, FORCE, KINEMATICS, LIMITED, MOTOR
 from ..scene.forces.laws import LAWS, Law
+from .cables import energy_of_cable, exert_cable, power_of_cable
 from .jacobian import (
     ENERGY,
     SPECIAL_FORCES,
@@ -153,7 +154,10 @@ def exert_all(t, y, system):
         if force.kind == FIELD:
             field(force, bodies, system.settings[0].rigid, kinematics)
             continue
-        if one_of(force.kind, ON_COORDINATE):
+        status = 0
+        if force.kind == CABLE_PULL:
+            power[force.ledger] += exert_cable(y, force, kinematics, system.curves, exerted, EXERTED * i)
+        elif one_of(force.kind, ON_COORDINATE):
             status = exert_on_coordinate(t, y, force, EXERTED * i, system)
         else:
             status = exert_on_bodies(force.kind, t, y, force, EXERTED * i, kinematics, exerted, power, scratch)
@@ -172,7 +176,9 @@ def add_powers(y, system):
         force = forces[i]
         if force.kind == FIELD or not is_applied(force, implicit):
             continue
-        if one_of(force.kind, ON_COORDINATE):
+        if force.kind == CABLE_PULL:
+            power[force.ledger] += power_of_cable(force, EXERTED * i, kinematics, system.curves, exerted)
+        elif one_of(force.kind, ON_COORDINATE):
             rate = coordinate_rate(y, coordinates[force.coordinate], kinematics, system.curves)
             power[force.ledger] += exerted[EXERTED * i] * rate
         else:
@@ -191,6 +197,8 @@ def all_energy(y, system):
             continue
         if force.kind == FIELD:
             total = field_energy(total, force, bodies, system.settings[0].rigid, kinematics)
+        elif force.kind == CABLE_PULL:
+            total += energy_of_cable(y, force, kinematics, system.curves)
         elif one_of(force.kind, STORING):
             s = coordinate_value(y, coordinates[force.coordinate], kinematics, system.curves)
             total += energy_on_coordinate(force.kind, force, s)
@@ -211,7 +219,7 @@ def exert_on_coordinate(t, y, force, at, system):
     )
     if status != 0:
         return status
-    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
+    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics, system.curves)
     kin_a = kinematics[coordinate.a]
     kin_b = kinematics[coordinate.b]
     for k in range(3):

@@ -18,11 +18,15 @@ from ..core.simd import store
 from ..core.tables import own_address
 from ..model.tables import (
     ANGLE,
+    CABLE,
+    CABLE_WRAP,
+    CABLE_WRAP_RATE,
     COUPLING,
     CURVE,
     CUSTOM,
     DISTANCE,
     DOT,
+    LENGTH,
     PARAMETER,
     PLANE,
     POINT,
@@ -30,6 +34,7 @@ from ..model.tables import (
     SOFT,
     STATE_SIZE,
 )
+from .cables import cable_bias, cable_rate, gradient_on, place_cable, rows_on_two
 from .kinematics import load9
 
 # The C function of special parts: see `mechanism.special_task` ---------------------------------------------------------
@@ -117,7 +122,9 @@ def nearest_parameter(curves, at, point, s):
 
 @njit
 def coordinate_value(y, coordinate, kinematics, curves):
-    """Angle (rad), displacement (m), or parameter of a curve."""
+    """Angle (rad), displacement (m), parameter of a curve, length of a cable (m), or wound angle of its drum (rad)."""
+    if coordinate.kind >= LENGTH:
+        return value_of_cable(y, coordinate, kinematics, curves)
     if coordinate.kind == PARAMETER:
         point = point_in_a(coordinate, kinematics)
         return nearest_parameter(curves, coordinate.curve, point, y[coordinate.at])
@@ -138,8 +145,35 @@ def coordinate_value(y, coordinate, kinematics, curves):
 
 
 @njit
-def coordinate_rows(coordinate, kinematics):
-    """The coordinate's gradient and bias: ((lin_a, ang_a, lin_b, ang_b), J̇ v).
+def value_of_cable(y, coordinate, kinematics, curves):
+    """The length of a cable (m), or the wound angle of one of its drums (rad)."""
+    if coordinate.kind == LENGTH:
+        return place_cable(coordinate.curve, y, True, kinematics, curves)
+    place_cable(int(coordinate.axis_a[0]), y, True, kinematics, curves)
+    return curves[coordinate.curve + CABLE_WRAP]
+
+
+@njit
+def rate_of_cable(y, coordinate, kinematics, curves):
+    """The rate of the same (m/s, rad/s)."""
+    if coordinate.kind == LENGTH:
+        place_cable(coordinate.curve, y, True, kinematics, curves)
+        return cable_rate(coordinate.curve, kinematics, curves)
+    place_cable(int(coordinate.axis_a[0]), y, True, kinematics, curves)
+    return curves[coordinate.curve + CABLE_WRAP_RATE]
+
+
+@njit
+def coordinate_rows(coordinate, kinematics, curves):
+    """The gradient and bias of a coordinate that is no parameter: (lin_a, ang_a, lin_b, ang_b, J̇ v)."""
+    if coordinate.kind == LENGTH:
+        return rows_on_two(coordinate.curve, coordinate.a, coordinate.b, kinematics, curves)
+    return plain_rows(coordinate, kinematics)
+
+
+@njit
+def plain_rows(coordinate, kinematics):
+    """The same of an angle or a displacement.
 
     Angle: ṡ = n·(ω_b − ω_a) with n fixed in a; at constant ω, s̈ = (ω_a × n)·(ω_b − ω_a).
     Displacement: s = n·d with d = p_b − p_a. n turns with a, so ṡ = n·(v_pb − v_a) − (d_a × n)·ω_a with d_a = p_b − x_a;
@@ -202,13 +236,15 @@ def coordinate_rate(y, coordinate, kinematics, curves):
     if coordinate.kind == PARAMETER:
         s = coordinate_value(y, coordinate, kinematics, curves)
         return parameter_rate(s, coordinate, kinematics, curves)
+    if coordinate.kind >= LENGTH:
+        return rate_of_cable(y, coordinate, kinematics, curves)
     return plain_rate(coordinate, kinematics)
 
 
 @njit
 def plain_rate(coordinate, kinematics):
     """The rate of an angle or of a displacement."""
-    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
+    lin_a, ang_a, lin_b, ang_b, _ = plain_rows(coordinate, kinematics)
     kin_a = kinematics[coordinate.a]
     kin_b = kinematics[coordinate.b]
     return (
@@ -350,7 +386,7 @@ def distance(part, kinematics, jacobian, error, bias):
     store_row(jacobian, part.block_b, u, cross(r_b, u))
 
 
-# Parts that few scenes have: curves, couplings, soft constraints, functions of the user's ------------------------------
+# Parts that few scenes have: curves, couplings, soft constraints, cables, functions of the user's ----------------------
 
 
 @njit
@@ -369,6 +405,8 @@ def fill_special_rows(t, y, system):
             soft(y, part, system)
         elif part.kind == PRESCRIBED:
             prescribed(y, part, system)
+        elif part.kind == CABLE:
+            cable(y, part, system)
         elif part.kind == CUSTOM:
             status = custom(t, y, part, system)
             if status != 0:
@@ -381,7 +419,7 @@ def fill_special_rows(t, y, system):
 def prescribed(y, part, system):
     """One row: a coordinate is a function of time, which `commands` has evaluated."""
     coordinate, row = system.coordinates[part.first], system.commands[part.second]
-    lin_a, ang_a, lin_b, ang_b, bias = coordinate_rows(coordinate, system.kinematics)
+    lin_a, ang_a, lin_b, ang_b, bias = plain_rows(coordinate, system.kinematics)
     value = coordinate_value(y, coordinate, system.kinematics, system.curves)
     system.error[part.row] = value - row.x[0]
     system.partial[part.row] = -row.v[0]
@@ -392,10 +430,10 @@ def prescribed(y, part, system):
 
 @njit
 def fill_parameter_rates(y, dydt, system):
-    """Write the rates of the coordinates that are parameters of curves to dydt."""
+    """Write the rates of the coordinates that are parameters of curves, or of cables, to dydt."""
     coordinates, kinematics, curves = system.coordinates, system.kinematics, system.curves
     for i in range(coordinates.shape[0]):
-        if coordinates[i].kind == PARAMETER:
+        if coordinates[i].kind >= PARAMETER:
             dydt[coordinates[i].at] = coordinate_rate(y, coordinates[i], kinematics, curves)
 
 
@@ -454,10 +492,10 @@ def coupling(y, part, system):
     store_row(jacobian, part.block_d, zero, zero)
     first = system.coordinates[part.first]
     second = system.coordinates[part.second]
-    lin_a, ang_a, lin_b, ang_b, bias_1 = coordinate_rows(first, kinematics)
+    lin_a, ang_a, lin_b, ang_b, bias_1 = plain_rows(first, kinematics)
     add_row(jacobian, part.block_a, part.ratio, lin_a, ang_a)
     add_row(jacobian, part.block_b, part.ratio, lin_b, ang_b)
-    lin_c, ang_c, lin_d, ang_d, bias_2 = coordinate_rows(second, kinematics)
+    lin_c, ang_c, lin_d, ang_d, bias_2 = plain_rows(second, kinematics)
     add_row(jacobian, part.block_c, part.ratio_2, lin_c, ang_c)
     add_row(jacobian, part.block_d, part.ratio_2, lin_d, ang_d)
     value_1 = coordinate_value(y, first, kinematics, system.curves)
@@ -473,13 +511,26 @@ def soft(y, part, system):
     """One row: an implicit spring and damper on a coordinate."""
     kinematics = system.kinematics
     coordinate = system.coordinates[part.first]
-    lin_a, ang_a, lin_b, ang_b, _ = coordinate_rows(coordinate, kinematics)
+    lin_a, ang_a, lin_b, ang_b, _ = plain_rows(coordinate, kinematics)
     store_row(system.jacobian, part.block_a, lin_a, ang_a)
     store_row(system.jacobian, part.block_b, lin_b, ang_b)
     s = coordinate_value(y, coordinate, kinematics, system.curves)
     rate = coordinate_rate(y, coordinate, kinematics, system.curves)
     system.error[part.row] = s
     system.bias[part.row] = part.value + part.ratio * s + part.ratio_2 * rate
+
+
+# C = ℓ − c: see `cables`.
+@njit
+def cable(y, part, system):
+    """One row: the length of a cable, on all its bodies."""
+    at, kinematics, curves = part.first, system.kinematics, system.curves
+    incidences, joint = system.incidences, system.joints[part.joint]
+    system.error[part.row] = place_cable(at, y, True, kinematics, curves) - part.value
+    system.bias[part.row] = cable_bias(at, kinematics, curves)
+    for i in range(joint.first, joint.last):
+        linear, angular = gradient_on(at, incidences[i].body, kinematics, curves)
+        store_row(system.jacobian, incidences[i].offset, linear, angular)
 
 
 # The user's function receives (x, q, v, ω) of up to four bodies, 13 numbers each, and returns C (m), then J (m × 6 for

@@ -44,6 +44,7 @@ from ..core.status import ENDS_RUN
 from ..core.tables import TableFunction, table_at
 from ..linalg.block_matrix import store_3
 from ..model.tables import (
+    CABLE,
     CONSTRAINT_WORK,
     COUPLING,
     CURVE,
@@ -342,7 +343,7 @@ def write_derivative(y, dydt, system):
     power[ledger + CONSTRAINT_WORK] = work
     for i in range(coordinates.shape[0]):
         coordinate = coordinates[i]
-        if coordinate.kind != PARAMETER:
+        if coordinate.kind < PARAMETER:
             dydt[coordinate.at] = plain_rate(coordinate, kinematics)
     if settings[0].special_rows != 0:
         call_special(RATES, 0.0, y, dydt, system)
@@ -647,10 +648,10 @@ SPECIAL_ENTRY = CFunction(special_entry, C_SIGNATURE)
 
 
 def has_special_rows(parts: Any, coordinates: Any) -> bool:
-    """Whether these tables have such parts, or coordinates of curves."""
+    """Whether these tables have such parts, or coordinates of curves or cables."""
     return bool(
-        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM, PRESCRIBED)).any()
-        or (coordinates["kind"] == PARAMETER).any()
+        np.isin(parts["kind"], (CURVE, COUPLING, SOFT, CUSTOM, PRESCRIBED, CABLE)).any()
+        or (coordinates["kind"] >= PARAMETER).any()
     )
 
 

@@ -9,7 +9,8 @@ from . import tables
 NUMBERS = {
     "field": tables.FIELD, "spring": tables.SPRING, "torsion": tables.TORSION, "drag": tables.DRAG,
     "constant": tables.CONSTANT, "motor": tables.MOTOR, "custom_force": tables.CUSTOM_FORCE,
-    "custom_motor": tables.CUSTOM_MOTOR, "stop": tables.STOP, "dry_friction": tables.DRY_FRICTION, "servo": tables.SERVO,
+    "custom_motor": tables.CUSTOM_MOTOR, "cable": tables.CABLE_PULL,
+    "stop": tables.STOP, "dry_friction": tables.DRY_FRICTION, "servo": tables.SERVO,
 }  # fmt: skip
 # All others are below 0, in the order of registration.
 NUMBERS |= {name: -1 - i for i, name in enumerate(name for name in LAWS if name not in NUMBERS)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,7 @@ from ..linalg.block_matrix import BlockPattern, block_pattern
 from ..pairwise.forces import RadialLaw, make_interactions
 from ..pairwise.laws import ALL_PAIRS, CELLS, COULOMB, CUSTOM, GRAVITATION, LENNARD_JONES, REPULSION, TREE, Interactions
 from ..scene.body import WORLD, Body
+from ..scene.cable import DRUM, POINT, CablePath, Element
 from ..scene.force import Force
 from ..scene.joint import Frame, Joint, Link
 from ..scene.particles import Particle, ParticleForce
@@ -182,7 +184,7 @@ def particles_in_joints(joints: Sequence[Joint], scene: Scene) -> tuple[list[Par
     frames = [frame for joint in joints for frame in joint.bodies]
     for force in scene.forces.values():
         if not isinstance(force, ParticleForce):
-            frames += [frame for frame in (force.a, force.b) if frame is not None]
+            frames += force.acts_on(scene)
     found = list(dict.fromkeys(frame for frame in frames if isinstance(frame, Particle)))
     return [f for f in found if not f.group.pinned[f.index]], [f for f in found if f.group.pinned[f.index]]
 
@@ -285,6 +287,52 @@ class ForceCompiler:
         distance = [np.linalg.norm(np.asarray(joint.curve.function(v), float) - joint.parts[0].point_b) for v in s]
         return at, float(s[int(np.argmin(distance))])
 
+    # Cables -----------------------------------------------------------------------------------------------------------
+
+    def cable(self, name: str, path: CablePath) -> int:
+        """Where the table of a piece of a cable begins in the curves; each drum's wound angle becomes a coordinate."""
+        at, count = sum(piece.size for piece in self.curves), len(path.elements)
+        table = np.zeros(tables.CABLE_HEADER + tables.CABLE_ELEMENT * count)
+        table[: tables.CABLE_HEADER] = count, rounds_of(path), path.creep, path.length
+        for i, element in enumerate(path.elements):
+            e = tables.CABLE_HEADER + tables.CABLE_ELEMENT * i
+            self._cable_element(table[e : e + tables.CABLE_ELEMENT], element)
+            if element.kind == DRUM:
+                table[e + tables.CABLE_SLOT] = self.first + len(self.coordinates)
+                self.coordinates.append(
+                    (tables.WRAP, self.index[WORLD], self.index[element.frame], self.first + len(self.coordinates), at + e,
+                     np.array([at, 0.0, 0.0]), ZERO, ZERO, ZERO, ZERO)
+                )  # fmt: skip
+                self.coordinate_names.append(f"{name}.{'begin' if i == 0 else 'end'}")
+                self.starts.append(element.wrap)
+        self.curves.append(table)
+        return at
+
+    def _cable_element(self, row: np.ndarray, element: Element) -> None:
+        """Fill the row of one element."""
+        row[tables.CABLE_KIND], row[tables.CABLE_BODY] = element.kind, self.index[element.frame]
+        row[tables.CABLE_ANCHOR : tables.CABLE_ANCHOR + 3] = to_frame(element.frame, element.point)
+        row[tables.CABLE_AXIS : tables.CABLE_AXIS + 3] = turn(element.frame, element.axis)
+        side = element.side - (element.side @ element.axis) * element.axis
+        if element.kind != POINT:
+            row[tables.CABLE_SIDE : tables.CABLE_SIDE + 3] = turn(element.frame, side / np.linalg.norm(side))
+        row[tables.CABLE_RADIUS], row[tables.CABLE_SENSE] = element.radius, element.sense
+        row[tables.CABLE_WINDOW] = element.wrap if element.turns > 0 else -1.0
+        row[tables.CABLE_FRICTION], row[tables.CABLE_SLOT] = element.friction, -1.0
+        row[tables.CABLE_ENDLESS], row[tables.CABLE_WRAP] = float(element.endless), element.wrap
+
+    def length_of_cable(self, name: str, path: CablePath) -> int:
+        """The index of the length of a cable, which acts on two bodies at most, as a coordinate."""
+        at = self.cable(name, path)
+        ends = [self.index[frame] for frame in path.moving]
+        a, b = [self.index[WORLD]] * (2 - len(ends)) + ends
+        self.coordinates.append(
+            (tables.LENGTH, a, b, self.first + len(self.coordinates), at, ZERO, ZERO, ZERO, ZERO, ZERO)
+        )
+        self.coordinate_names.append(name)
+        self.starts.append(path.length)
+        return len(self.coordinates) - 1
+
     def entry(self, name: str) -> int:
         """A new entry of the ledger."""
         self.ledger.append(name)
@@ -340,6 +388,14 @@ class ForceCompiler:
         return self.pointer(motor_adapter(force.function), force.name)
 
 
+def rounds_of(path: CablePath) -> int:
+    """`ROUNDS` of a cable: whether it has cylinders, and whether some follow each other."""
+    cylinders = [element.kind != POINT for element in path.elements]
+    if not any(cylinders):
+        return 0
+    return 2 if any(one and other for one, other in pairwise(cylinders)) else 1
+
+
 def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> list[tuple[Any, ...]]:
     """The PART rows of one joint, in the order of its constraint rows."""
     index, start = compiler.index, int(graph.joints[j].row)
@@ -367,6 +423,16 @@ def part_rows(joint: Joint, j: int, graph: Graph, compiler: ForceCompiler) -> li
     if joint.prescribed is not None:
         first = compiler.coordinate(joint.prescribed.joint, joint.prescribed.coordinate)
         return [row(tables.PRESCRIBED, 0, joint.bodies, first=first, second=compiler.commanded(joint))]
+    if joint.cable is not None:
+        return [
+            row(
+                tables.CABLE,
+                0,
+                (joint.a, joint.b),
+                first=compiler.cable(joint.name, joint.cable),
+                value=joint.cable.length,
+            )
+        ]
     if joint.custom is not None:
         return [_custom_row(joint, row, compiler)]
     rows, local = [], 0

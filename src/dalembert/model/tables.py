@@ -27,11 +27,14 @@ COUPLING = 5  # ratio s_1 + ratio₂ s_2 = value, of two coordinates: 1 row (gea
 CUSTOM = 6  # C(t, poses) by a user function: any number of rows up to 6
 SOFT = 7  # the rate of a coordinate, with a bias of its own: 1 row (see `contact.limits`)
 PRESCRIBED = 8  # a coordinate is a function of time: 1 row (see `dynamics.commands`)
+CABLE = 9  # the length of a cable = value: 1 row, on any number of bodies (see `dynamics.cables`)
 
 # Coordinates ----------------------------------------------------------------------------------------------------------
 ANGLE = 0  # turn of body b about axis_a of body a (rad), counted over full turns
 DISPLACEMENT = 1  # axis_a · (anchor_b − anchor_a) (m)
 PARAMETER = 2  # parameter of the point of a curve fixed in body a that is nearest to anchor_b
+LENGTH = 3  # of the cable at `curve` of the curves (m), which acts on bodies a and b at most
+WRAP = 4  # wound angle (rad), with its turns, of the drum at `curve` of the curves; `axis_a[0]`: where its cable begins
 
 # Forces ---------------------------------------------------------------------------------------------------------------
 FIELD = 0  # uniform acceleration field `vector` on every body
@@ -42,11 +45,31 @@ CONSTANT = 4  # constant force and torque, at a point, in world or body axes
 MOTOR = 5  # force or torque on a coordinate: constant, or towards a speed within a limit
 CUSTOM_FORCE = 6  # force and torque by a user function
 CUSTOM_MOTOR = 7  # force or torque on a coordinate by a user function
+CABLE_PULL = 8  # tension of the cable at `address` of the curves
 # From here on, the impulses of time steps: on a coordinate, within bounds.
-LIMITED = 8
-STOP = 8  # s ≥ `rest` (side +1) or s ≤ `rest` (side −1)
-DRY_FRICTION = 9  # as much as `limit` against the motion
-SERVO = 10  # as much as `limit` either way, towards the speed `target`
+LIMITED = 9
+STOP = 9  # s ≥ `rest` (side +1) or s ≤ `rest` (side −1)
+DRY_FRICTION = 10  # as much as `limit` against the motion
+SERVO = 11  # as much as `limit` either way, towards the speed `target`
+
+# Cables, in the array of curves ---------------------------------------------------------------------------------------
+# A cable is a header and its elements, from one end to the other. `ROUNDS`: 0 where all elements are points, 1 where each
+# cylinder is between points, else 2. `CREEP`: m/s, below which friction does not act fully. `NOW`: the length found last (m).
+# Of an element, as given: its kind,
+# body, and in the frame of this body its point or centre (m), axis and side (unit vectors; the cable is fixed to the side of
+# a drum); radius (m); sense, 1 for a turn about the axis by the right hand; the angle that is the middle of the turn to which
+# the angle of contact is counted, −1 where the cable may leave the pulley; the coefficient of friction; where the state has
+# the wound angle of a drum; of a drum 1 where its cable has no end on it, 2 where it also runs in the plane of the centre. As
+# found: whether the cable is off; the points where it arrives and leaves (m), their velocities (m/s), the angle of contact
+# (rad), its rate, the arc (m), and the tension (N) after the element.
+CABLE_COUNT, CABLE_ROUNDS, CABLE_CREEP, CABLE_NOW = 0, 1, 2, 3
+CABLE_HEADER = 4
+CABLE_KIND, CABLE_BODY, CABLE_ANCHOR, CABLE_AXIS, CABLE_SIDE = 0, 1, 2, 5, 8
+CABLE_RADIUS, CABLE_SENSE, CABLE_WINDOW, CABLE_FRICTION, CABLE_SLOT, CABLE_ENDLESS = 11, 12, 13, 14, 15, 16
+CABLE_OFF, CABLE_ARRIVES, CABLE_LEAVES, CABLE_ARRIVES_RATE, CABLE_LEAVES_RATE = 17, 18, 21, 24, 27
+CABLE_WRAP, CABLE_WRAP_RATE, CABLE_ARC, CABLE_TENSION = 30, 31, 32, 33
+CABLE_ELEMENT = 34
+CABLE_POINT, CABLE_PULLEY, CABLE_DRUM, CABLE_BLOCK = range(4)  # the last: a pulley that swivels
 
 BODY = np.dtype(
     [("mass", "f8"), ("inverse_mass", "f8"), ("inertia", "f8", 6), ("inverse_inertia", "f8", 6),
@@ -239,7 +262,11 @@ class System(NamedTuple):
     )
     particle_mass: Any = column(unit="kg", writer="model.particles")
     particle_inverse_mass: Any = column(unit="1/kg", writer="model.particles", doc="0 for what is pinned")
-    curves: Any = column(unit="m", writer="model.compile", doc="piecewise polynomials, see `dynamics.jacobian`")
+    curves: Any = column(
+        unit="m",
+        writer="model.compile",
+        doc="piecewise polynomials, see `dynamics.jacobian`; cables, see `dynamics.cables`",
+    )
     commands: Any = column(
         dtype=COMMAND, writer="dynamics.commands", doc="what moves by command",
         unit="begin s, end s, from_x m, from_q 1, set_v m/s, set_omega rad/s, x m or rad, q 1, v m/s or rad/s, omega rad/s, "

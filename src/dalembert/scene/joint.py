@@ -19,6 +19,7 @@ from .motion import Keyframes
 from .particles import Particle
 
 if TYPE_CHECKING:
+    from .cable import CablePath
     from .contact import Obstacle
     from .joints.composition import Composition
 
@@ -95,6 +96,7 @@ class Joint:
     coupling: Coupling | None = None
     custom: Custom | None = None
     prescribed: Prescribed | None = None
+    cable: CablePath | None = None
 
     @property
     def bodies(self) -> tuple[Frame, ...]:
@@ -103,13 +105,15 @@ class Joint:
             return (first.a, first.b, second.a, second.b)
         if self.prescribed is not None:
             return (self.prescribed.joint.a, self.prescribed.joint.b)
+        if self.cable is not None:
+            return tuple(dict.fromkeys(self.cable.bodies))
         return (self.a, self.b) if self.custom is None else tuple(self.custom.bodies)
 
     @property
     def rows(self) -> int:
         if self.custom is not None:
             return self.custom.rows
-        one = self.coupling is not None or self.prescribed is not None
+        one = self.coupling is not None or self.prescribed is not None or self.cable is not None
         return 1 if one else sum(part.rows for part in self.parts)
 
     def coordinate_name(self, which: str) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.arrays import NumbersLike, VectorLike
 from ..core.calls import explain_calls
 from .body import WORLD, Body, World, mass_of_body, require_not_exchanged, require_shape
+from .cable import CableMethods
 from .checks import meant, real_array, require_arguments, rotation_matrix, unit_quaternion
 from .colors import color_text
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
@@ -66,8 +67,9 @@ HINTS = {
 
 @explain_calls(HINTS)
 class Scene(
-    JointMethods, ForceMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods, SensorMethods
-):
+    JointMethods, ForceMethods, CableMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods,
+    SensorMethods,
+):  # fmt: skip
     """A description of a mechanism: bodies, particles, joints, forces, events, sensors, and what touches what.
 
     Parameters

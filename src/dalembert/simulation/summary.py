@@ -133,13 +133,13 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
 
     released: when joints or springs were let go (s).
     """
-    joints, springs = _joints(scene), _springs(scene)
+    joints, springs, cables = _joints(scene), _springs(scene), _cables(scene)
     curves = [
         {"name": joint.name, "points": joint.curve.points().tolist()}
         for joint in scene.joints.values()
         if joint.curve is not None
     ]
-    for drawn in (*joints, *springs):
+    for drawn in (*joints, *springs, *cables):
         if drawn["name"] in released:
             drawn["until"] = released[drawn["name"]]
     acting = [
@@ -149,7 +149,7 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
     ]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": _bodies(scene),
             "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
-            "curves": curves, "forces": acting, "listing": scene_summary(scene)}  # fmt: skip
+            "curves": curves, "cables": cables, "forces": acting, "listing": scene_summary(scene)}  # fmt: skip
 
 
 def _bodies(scene: Scene) -> list[dict[str, Any]]:
@@ -189,6 +189,8 @@ def _joints(scene: Scene) -> list[dict[str, Any]]:
     for joint in scene.joints.values():
         if isinstance(joint.a, Link) or isinstance(joint.b, Link):
             continue  # what has no mass is not drawn
+        if joint.cable is not None:
+            continue  # see `_cables`
         at_a = joint.parts[0].point_a if joint.parts else joint.at
         row = {"name": joint.name, "kind": joint.kind, **_end("a", joint.a, at_a), **_end("b", joint.b, joint.at)}
         if joint.axis is not None:
@@ -210,6 +212,27 @@ def _springs(scene: Scene) -> list[dict[str, Any]]:
         for force in scene.forces.values()
         if isinstance(force, Force) and force.drawn and not isinstance(force.a, Link) | isinstance(force.b, Link)
     ]
+
+
+def _cables(scene: Scene) -> list[dict[str, Any]]:
+    """Pieces of cables, with their elements in the axes of the bodies."""
+    pieces = [*scene.joints.values(), *scene.forces.values()]
+    return [
+        {"name": piece.name, "elements": [_cable_element(element) for element in piece.cable.elements]}
+        for piece in pieces
+        if getattr(piece, "cable", None) is not None and not any(isinstance(end, Link) for end in piece.cable.bodies)
+    ]
+
+
+def _cable_element(element: Any) -> dict[str, Any]:
+    """One element of a cable."""
+    frame, turn, at = element.frame, np.eye(3), element.point
+    if isinstance(frame, Body):
+        turn, at = frame.rotation, frame.to_body(element.point)
+    return {"kind": element.kind, "body": frame.name, "particle": frame.number if isinstance(frame, Particle) else -1,
+            "at": at.tolist(), "axis": (turn.T @ element.axis).tolist(), "side": (turn.T @ element.side).tolist(),
+            "radius": element.radius, "sense": element.sense, "turns": element.turns, "endless": element.endless,
+            "wrap": element.wrap}  # fmt: skip
 
 
 def _acting(force: Force, scene: Scene) -> dict[str, Any]:

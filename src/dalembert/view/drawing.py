@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core.kernel import array, kernel, out
 from ..simulation.trajectory import particle_span
+from .cables import CableDrawing, parse_cables
 from .camera import rotate, thinned
 from .frames import COLORS, checked_array, checked_color, checked_indices, checked_items
 
@@ -254,6 +255,7 @@ class SceneDrawing:
     springs: list[LinkDrawing]
     curves: list[CurveDrawing]
     particles: list[ParticleDrawing]
+    cables: list[CableDrawing] = field(default_factory=list)
 
     @property
     def links(self) -> list[LinkDrawing]:
@@ -288,7 +290,8 @@ def parse_scene(
     for item in checked_items(description, "curves"):
         name = str(item.get("name", "curve"))
         curves.append(CurveDrawing(name, checked_array(item.get("points", []), (-1, 3), f"curve {name!r}: points")))
-    return SceneDrawing(bodies, joints, springs, curves, groups)
+    cables = parse_cables(checked_items(description, "cables"), index)
+    return SceneDrawing(bodies, joints, springs, curves, groups, cables)
 
 
 def thinned_scene(drawing: SceneDrawing, most: int) -> tuple[SceneDrawing, np.ndarray]:

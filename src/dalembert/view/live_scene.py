@@ -184,6 +184,8 @@ class LiveLinks:
         radius = 0.016 * self._size
         lines = [link for link in self.drawing.lines if held(link)]
         coils = [segments(coil_points(k.a.at(*there), k.b.at(*there), k.coils, radius)) for k in lines]
+        cables = [cable for cable in self.drawing.cables if time <= self.released.get(cable.name, cable.until)]
+        coils += [segments(cable.points(*there)) for cable in cables]
         set_lines(self._lines, np.concatenate(coils) if coils else np.zeros((0, 2, 3)))
 
 

@@ -190,6 +190,10 @@ class Pictures:
                 if instant.time <= link.until:
                     points = coil_points(instant.at(link.a), instant.at(link.b), link.coils, 0.016 * size)
                     canvas.add_strokes(segments(points), _pale(STRAIGHT, strength), width)
+            for cable in drawing.cables:
+                if instant.time <= cable.until:
+                    points = cable.points(instant.positions, instant.turns, instant.particles)
+                    canvas.add_strokes(segments(points), _pale(STRAIGHT, strength), 1.6 * width)
             for arrow in arrows:
                 shaft, head = self._arrow(arrow, instant)
                 color = _pale(np.array([int(arrow.color[i : i + 2], 16) for i in (1, 3, 5)]) / 255.0, strength)
