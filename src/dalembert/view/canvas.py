@@ -133,7 +133,8 @@ class Balls(NamedTuple):
 
 class Lighting(NamedTuple):
     """direction : (3,), unit, towards the light. heights : its shadow map (s, s), heights along the light. tops : the largest
-    in each block of 16 × 16 and the eight around it. frame : (4, 3), the axes of the map, and (x, y of its corner, texels per metre)."""
+    in each block of 16 × 16 and the eight around it. frame : (4, 3), the axes of the map, and (x, y of its corner, texels
+    per metre)."""
 
     direction: Any
     heights: Any
@@ -296,8 +297,8 @@ def _top(u, v, lighting):
 
 @njit
 def _open(u, v, high, reach, lighting):
-    """Share of the light, 0 to 1, at the texel (u, v) of its map and the height `high` along it: the mean over texels that lie
-    up to `reach` from it."""
+    """Share of the light, 0 to 1, at the texel (u, v) of its map and the height `high` along it: the mean over texels that
+    lie up to `reach` from it."""
     shadow = lighting.heights
     size = float(shadow.shape[0] - 4)
     if _top(u, v, lighting) <= high or not (reach < u - 1.0 < size - reach and reach < v - 1.0 < size - reach):

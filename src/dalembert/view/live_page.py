@@ -13,6 +13,7 @@ from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
 from .frames import Frames, checked_array, checked_items
 from .live_scene import COLORS, KINDS
 from .live_stage import page_setup
+from .plots import FLAT, ROUNDING
 from .pressure import BANDS
 
 SPEEDS = {"0.02×": 0.02, "0.05×": 0.05, "0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
@@ -264,7 +265,6 @@ def _short(found: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
 
 PREFIXES = {6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f", -18: "a"}
 PLOT_POINTS = 500
-FLAT, ROUNDING = 1e-4, 1e-13  # of the energy of a scene: the least length of the axes of energy, and of its error
 STACK = (
     ("kinetic", "#3566b0", "#c4d3ea"), ("potential, above its least", "#d1772a", "#f3d5bd"),
     ("lost", "#8a8f99", "#d9dbdf"), ("put in, below 0", "#3b8a5a", "#c5e0d0"),
@@ -288,6 +288,7 @@ class Plots:
             self._balance = _plot(gui, "energy error", [("error", "#b4434d", "")])
             self.choice = gui.add_dropdown("quantity", QUANTITIES, initial_value=QUANTITIES[0])
             self._quantity = _plot(gui, QUANTITIES[0], [("quantity", "#5b4bb5", "")])
+            self._unknown = gui.add_html("", visible=False)
             self._stages = gui.add_html("", visible=False)
 
     def set_names(self, forces: Sequence[str], masses: np.ndarray) -> None:
@@ -316,10 +317,12 @@ class Plots:
         if name == "contacts" and len(frames.contacts) == len(frames):
             values = np.array([len(frames.contacts[i]) for i in keep], float)
         of = "" if name in ("contacts", *QUANTITIES[:3]) or name.startswith(WORK) else " of the body chosen"
-        title = f"{name}{of}" if values is not None else f"{name}{of}: not known here"
+        title = f"{name}{of}"
         if self._quantity.title != title:
             self._quantity.title = title
-        self._quantity.visible = values is not None
+        self._quantity.visible, self._unknown.visible = values is not None, values is None
+        unknown = f"{html.escape(title)}: {'click a body' if of and self.body < 0 else 'not recorded in this run'}"
+        self._unknown.content = f"<div style='padding:2px 12px 8px;font-size:12px'>{unknown}</div>"
         if values is not None:
             _plot_lines(self._quantity, 0.0, t, values.astype(float))
 

@@ -31,7 +31,6 @@ class Playback:
 
     _frames: Frames
     _panel: Any
-    watched: bool  # whether somebody looks
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -44,6 +43,11 @@ class Playback:
     def _seek(self, wanted: float) -> None:
         """Draw the instant `wanted`."""
         raise NotImplementedError
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks."""
+        return True
 
     @property
     def time(self) -> float:

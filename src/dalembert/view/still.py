@@ -115,8 +115,8 @@ def picture(
             legend.
         focus: names of the bodies that fill the picture; all, if none is given.
 
-    Raises ValueError for a time, or a ghost, that is not within the run, for contacts of a run that has none recorded, and for
-    the name of a body that is not there.
+    Raises ValueError for a time, or a ghost, that is not within the run, for contacts of a run that has none recorded, and
+    for the name of a body that is not there.
     """
     ghosts, kinds = list(ghosts), chosen_kinds(trajectory, contacts)
     for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):

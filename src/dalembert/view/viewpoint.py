@@ -13,7 +13,7 @@ ELEVATIONS = (16.0, 28.0, 42.0, 58.0, 75.0)  # degrees above the ground, the pre
 SEEN = 0.9  # share of the bodies that must be in sight
 LOOKED_AT = 24  # bodies, at each of
 INSTANTS = 3  # instants
-LARGE = 0.35  # of the extent's size: the radius of a body from which on it may hide all others
+HIDING = 0.2  # of the extent's size: the radius of a body from which on it may hide others
 MOST_TRIANGLES = 6000
 
 
@@ -25,7 +25,7 @@ def elevation_of(drawing: SceneDrawing, extent: Extent, positions: np.ndarray, o
         return ELEVATIONS[0]
     moving = np.ptp(positions, axis=0).max(axis=1) > 1e-9
     hiding = [b for b, body in enumerate(drawing.bodies)
-              if not moving[b] and len(body.faces) and body.bound > LARGE * extent.size]  # fmt: skip
+              if not moving[b] and len(body.faces) and body.bound > HIDING * extent.size]  # fmt: skip
     shown = np.flatnonzero(moving) if moving.any() else np.setdiff1d(np.arange(len(moving)), hiding)
     if not hiding or not len(shown):
         return ELEVATIONS[0]
@@ -82,6 +82,7 @@ def _with_still(
 
 # What moves: the camera of a scene whose parts are far from each other follows the fastest ----------------------------
 
+LARGE = 0.35  # of the extent's size: the radius of a body that belongs to no part
 GAP = 4.0  # of the larger part's length: a scene with a wider gap between two parts is scattered
 SETTLE = 0.4  # s: how fast the camera follows
 CLOSE = 0.03  # of the extent's size: the least that is framed
