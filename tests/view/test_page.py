@@ -176,6 +176,7 @@ def test_a_body_that_is_clicked_is_named_beside_it():
     try:
         viewer.play()
         wait_until(lambda: viewer.frame_count > 10, "it does not run")
+        viewer.play(False)
         viewer.choose("box")
         wait_until(lambda: viewer._scene._label.visible, "nothing is said of the body")
         text, place = viewer._scene._label.text, viewer._scene._label.position

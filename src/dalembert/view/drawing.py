@@ -154,7 +154,7 @@ def thinning_note(groups: Sequence[ParticleDrawing], drawn: Sequence[ParticleDra
 
 # The drawing of a scene -----------------------------------------------------------------------------------------------
 
-MARKED = 8.0  # radii of the largest body held by joints
+MARKED = 4.0  # radii of the largest body held by joints
 STRAIGHT_KINDS = ("distance", "rod", "rope", "tether", "cable")
 
 

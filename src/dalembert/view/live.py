@@ -232,7 +232,7 @@ class LiveViewer(Record):
         self.server: Any = serve(host, port, str(scene.get("name", "dalembert")), self._audience)
         self.address: str = f"http://{host}:{self.server.get_port()}"
         self._told_at = self._timed_at = self._moved_at = 0.0
-        self._visitors = 0  # pages that were ever opened
+        self._visitors = 0  # pages that were opened since `play` was called without any
         self._warned: list[str] = []
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []
         self._panel, self._plots = Panel(self.server.gui), Plots(self.server.gui)
@@ -287,7 +287,7 @@ class LiveViewer(Record):
 
     @property
     def watched(self) -> bool:
-        """Whether a page is open and on a screen, or none was ever opened."""
+        """Whether a page is open and on a screen, or none was opened since a program began to play."""
         return self._visitors == 0 or self._audience.looks(len(self.server.get_clients()))
 
     def tell(self, words: str, *, trouble: bool = False) -> None:
@@ -329,6 +329,12 @@ class LiveViewer(Record):
         """viser's handles of the groups of particles, in the scene's order."""
         return self._scene.particles
 
+    def play(self, on: bool = True) -> None:
+        """Play from where it stands, or pause. Without a page that is open it plays unseen."""
+        if on and not self.server.get_clients():
+            self._visitors = 0
+        super().play(on)
+
     # ---- people ----------------------------------------------------------------------------------------------------
 
     def follow(self, body: str | None) -> None:
@@ -344,6 +350,7 @@ class LiveViewer(Record):
             self._scene.bodies.choose(self._body)
             self._told_at = 0.0
             self._tell_facts()
+            self._scene.label(self._body, self._label, self._scene.bodies.position)
 
     def on_drag(self, act: Callable[[int, str, np.ndarray, np.ndarray], None]) -> None:
         """Call `act` when a body is dragged, with its number, "start", "update" or "end", the point where it was taken, and
@@ -355,8 +362,7 @@ class LiveViewer(Record):
         if monotonic() - self._told_at > 1.0 / FACT_RATE:
             self._told_at = monotonic()
             if self._body < 0 or not len(self._frames):
-                self._panel.facts.content = NOBODY
-                self._scene.label(-1, "", self._scene.bodies.position)
+                self._panel.facts.content, self._label = NOBODY, ""
             else:
                 index = self._frames.index(self._time)
                 self._label = brief_facts(self.drawing.bodies[self._body], self._body, self._frames, index)
@@ -397,8 +403,7 @@ class LiveViewer(Record):
             self._timed_at = monotonic()
             self._panel.timeline.value = wanted
         self._tell_facts()
-        if self._body >= 0:
-            self._scene.label(self._body, self._label, position)
+        self._scene.label(self._body, self._label, position)
 
     def _follow(self, now: int, position: np.ndarray) -> None:
         """Move the cameras along with what is followed."""

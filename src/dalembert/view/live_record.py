@@ -271,6 +271,8 @@ class Record(Playback):
             extent = self._extent()
             if aim or extent.size > 1.15 * self._scene.extent.size:
                 self._scene.aim(extent, self._elevation())
+            else:
+                self._scene.lower_ground(extent.ground)
 
     def _set_playing(self, on: bool) -> None:
         super()._set_playing(on)

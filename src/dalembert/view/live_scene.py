@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -545,6 +546,12 @@ class LiveScene:
             moved = client.camera.position - self._placed.get(number, previous)
             if anew or np.linalg.norm(moved) < 1e-3 * extent.size:
                 self._place(client, away)
+
+    def lower_ground(self, height: float) -> None:
+        """Put the ground at a height (m) if it is higher: nothing moves below it."""
+        if height < self.extent.ground:
+            self.extent = replace(self.extent, ground=height)
+            self._stage.fit(self.extent)
 
     def _place(self, client: Any, away: np.ndarray) -> None:
         """Put a client's camera at `away` from the middle; on a page higher than wide it is further off, and sees the middle

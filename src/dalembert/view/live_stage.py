@@ -61,7 +61,7 @@ def _resource(name: str) -> str:
 GROUND, CELL, SECTION = (206, 211, 217), (186, 192, 200), (158, 166, 176)
 SUN, SKY, EARTH, FILL = (255, 249, 240), (226, 236, 250), (176, 170, 162), (235, 242, 255)
 TOWARDS_SUN = np.array([0.35, -0.5, 1.0])
-FAR = 10.0  # of the extent's size: where the ground fades into the sky
+FAR, FADE = 16.0, 0.4  # of the extent's size: where the ground fades into the sky; and how soon it does
 
 
 class Stage:
@@ -71,15 +71,15 @@ class Stage:
         scene = server.scene
         self._grid = scene.add_grid(
             "/ground", infinite_grid=True, plane_color=GROUND, plane_opacity=1.0, cell_color=CELL, section_color=SECTION,
-            shadow_opacity=0.55,
+            shadow_opacity=0.55, fade_strength=FADE,
         )  # fmt: skip
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
         self._sun = scene.add_light_directional(
-            "/sun", color=SUN, intensity=2.6, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
+            "/sun", color=SUN, intensity=2.0, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
         )
-        scene.add_light_directional("/fill", color=FILL, intensity=0.45, position=(-60.0, -40.0, 25.0))
-        scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=1.2, position=(0.0, 0.0, 1.0))
+        scene.add_light_directional("/fill", color=FILL, intensity=0.9, position=(-60.0, -40.0, 25.0))
+        scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=1.7, position=(0.0, 0.0, 1.0))
 
     def fit(self, extent: Extent) -> None:
         """Put the ground below a motion, with lines at powers of ten of a metre."""

@@ -85,7 +85,7 @@ def _with_still(
 LARGE = 0.35  # of the extent's size: the radius of a body that belongs to no part
 GAP = 4.0  # of the larger part's length: a scene with a wider gap between two parts is scattered
 SETTLE = 0.4  # s: how fast the camera follows
-CLOSE = 0.03  # of the extent's size: the least that is framed
+CLOSE = 0.06  # of the extent's size: the least that is framed
 
 
 def is_scattered(drawing: SceneDrawing, extent: Extent, positions: np.ndarray) -> bool:
