@@ -166,8 +166,9 @@ def section(name: str) -> list[str]:
         lines += [f"<video controls muted loop playsinline preload='none' title='{name}, {words}'"
                   f" src='_static/films/{name}.mp4'></video>", ""]  # fmt: skip
     lines += ["```console", f"$ dalembert view {name}", "```", ""]
+    part = [":pyobject: build"] if module.build.__module__ == module.__name__ else []  # generalized shows another's, all of it
     lines += ["<details><summary>code of the scene</summary>", "", f"```{{literalinclude}} ../src/dalembert/gallery/{file}",
-              ":language: python", ":pyobject: build", "```", "", "</details>", ""]  # fmt: skip
+              ":language: python", *part, "```", "", "</details>", ""]  # fmt: skip
     return lines
 
 

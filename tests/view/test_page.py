@@ -205,3 +205,24 @@ def test_the_picture_of_a_report_never_covers_its_tables(run, tmp_path):
             assert picture[3] <= tables[1], f"the picture covers the tables at {y:g}"
         page.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
         wait_until(lambda: page.evaluate("document.documentElement.scrollWidth") <= 390, "it is wider than a phone")
+
+
+def test_colours_come_out_of_the_film_curve_of_the_page_as_they_are():
+    from dalembert.view.live_stage import EXPOSURE, INTO, LIGHT, OUT_OF, as_sent, intensities
+
+    def shown(rgb):  # the shader of three.js, on a surface in full light
+        part = rgb / 255.0
+        linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+        v = INTO @ (EXPOSURE * LIGHT * linear)
+        v = (v * (v + 0.0245786) - 0.000090537) / (v * (0.983729 * v + 0.4329510) + 0.238081)
+        linear = np.clip(OUT_OF @ v, 0.0, 1.0)
+        return 255.0 * np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+    for color in ([78, 121, 167], [89, 161, 79], [118, 183, 178], [156, 117, 95], [40, 40, 40], [128, 128, 128]):
+        np.testing.assert_allclose(shown(as_sent(np.array(color, float))), color, atol=0.5)
+        part = as_sent(np.array(color, float)) / 255.0
+        linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+        np.testing.assert_allclose(intensities(np.array(color, float)), 255.0 * linear, rtol=1e-6)
+    for color in ([255, 0, 0], [255, 255, 255], [0, 0, 0]):  # out of reach: as near as there is
+        sent = as_sent(np.array(color, float))
+        assert np.all((sent >= 0.0) & (sent <= 255.0))

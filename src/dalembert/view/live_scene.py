@@ -10,7 +10,7 @@ import numpy as np
 
 from .camera import axis_ends, coil_points, rotate, segments
 from .drawing import BACK, BodyDrawing, Extent, LinkDrawing, ParticleDrawing, SceneDrawing, rgb_of
-from .live_stage import Stage
+from .live_stage import Stage, as_sent, intensities
 from .pressure import BANDS, patches_of, scale_words, with_prefix
 from .viewpoint import ELEVATIONS, Focus, direction
 
@@ -18,7 +18,6 @@ from .viewpoint import ELEVATIONS, Focus, direction
 
 CHOSEN = np.array([255, 214, 10])  # what the colour of the chosen body goes towards
 THROUGH = 0.12  # opacity of bodies that are seen through
-VIVID, LUMINANCE = 1.2, np.array([0.2126, 0.7152, 0.0722])
 ROUND = 60  # faces, from which on a shape is shaded as smooth
 
 
@@ -56,7 +55,7 @@ class LiveBodies:
 
     def _colors(self, rows: np.ndarray) -> np.ndarray:
         colors = np.array([self._bodies[i].rgb for i in rows], float).reshape(-1, 3)
-        colors = vivid(colors)
+        colors = intensities(colors)
         chosen = rows == self._chosen
         colors[chosen] = 0.35 * colors[chosen] + 0.65 * CHOSEN
         return colors.astype(np.uint8)
@@ -110,12 +109,6 @@ class LiveBodies:
             handle.on_drag("left")(dragged)
 
 
-def vivid(rgb: np.ndarray) -> np.ndarray:
-    """Colours (…, 3), 0 to 255, further from grey, as the page's film-like tone curve draws them nearer to it."""
-    grey = rgb @ LUMINANCE
-    return np.clip(grey[..., None] + VIVID * (rgb - grey[..., None]), 0.0, 255.0)
-
-
 def ball(radius: float, subdivisions: int) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (n, 3) and faces (m, 3) of a sphere about the origin: an octahedron whose triangles are split in four."""
     corners = np.concatenate([np.eye(3), -np.eye(3)])
@@ -163,7 +156,7 @@ class LiveLinks:
         if count:
             self._dots = server.scene.add_batched_meshes_simple(
                 "/joints/dots", *ball(0.009 * size, 2), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)), np.zeros((count, 3)),
-                batched_colors=DARK, lod="off", visible=False,
+                batched_colors=intensities(np.array(DARK, float)).astype(np.uint8), lod="off", visible=False,
             )  # fmt: skip
         self._axes = add_lines(server, "/joints/axes", DARK, 3.0)
         self._lines = add_lines(server, "/lines", STRAIGHT)
@@ -361,7 +354,7 @@ class LiveParticles:
         nowhere = np.zeros((group.number, 3), np.float32)
         if len(group.faces):
             front = group.faces.astype(np.uint32)
-            plain = vivid(np.array(rgb_of(group.color), float))
+            plain = as_sent(np.array(rgb_of(group.color), float))
             # Each side is a mesh of its own: one that is seen from both has one colour.
             for side, color in (("front", plain), ("back", BACK * plain)):
                 self.surface.append(

@@ -56,12 +56,39 @@ def _resource(name: str) -> str:
 
 # Ground and light -----------------------------------------------------------------------------------------------------
 #
-# viser's own lights overexpose: with them and its environment a colour of 50 % is shown at 85 %, and less saturated.
+# With viser's own lights and environment a body of the colour #c9a227 is shown as #e8e2bc.
 
 GROUND, CELL, SECTION = (206, 211, 217), (186, 192, 200), (158, 166, 176)
 SUN, SKY, EARTH, FILL = (255, 249, 240), (226, 236, 250), (176, 170, 162), (235, 242, 255)
 TOWARDS_SUN = np.array([0.35, -0.5, 1.0])
 FAR, FADE = 16.0, 0.4  # of the extent's size: where the ground fades into the sky; and how soon it does
+
+
+# What the page makes of light: three.js' fit of the ACES film curve (S. Hill), of red, green and blue together.
+INTO = np.array([[0.59719, 0.35458, 0.04823], [0.07600, 0.90834, 0.01566], [0.02840, 0.13383, 0.83777]])
+OUT_OF = np.array([[1.60475, -0.53108, -0.07367], [-0.10208, 1.10813, -0.00605], [-0.00327, -0.07276, 1.07602]])
+EXPOSURE = 1.0 / 0.6
+LIGHT = 1.0  # of a white surface that faces up and towards the sun, before the curve
+
+
+def intensities(rgb: np.ndarray) -> np.ndarray:
+    """Intensities (…, 3), 0 to 255, that the page shows as the colours `rgb` in full light: the film curve, solved for what
+    goes in. viser takes the colours of a batch for intensities."""
+    part = np.asarray(rgb, float) / 255.0
+    shown = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    y = np.clip(np.linalg.solve(OUT_OF, shown[..., None])[..., 0], 0.0, 0.95)
+    # y = (v (v + p) − q) / (v (r v + s) + t)
+    p, q, r, s, t = 0.0245786, 0.000090537, 0.983729, 0.432951, 0.238081
+    a, b, c = 1.0 - r * y, p - s * y, -(q + t * y)
+    v = (-b + np.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
+    return 255.0 * np.clip(np.linalg.solve(INTO, v[..., None])[..., 0] / (EXPOSURE * LIGHT), 0.0, 1.0)
+
+
+def as_sent(rgb: np.ndarray) -> np.ndarray:
+    """The same as colours (…, 3), 0 to 255, as viser takes those of a single mesh."""
+    linear = intensities(rgb) / 255.0
+    part = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1.0 / 2.4) - 0.055)
+    return np.clip(255.0 * part, 0.0, 255.0)
 
 
 class Stage:
@@ -76,10 +103,10 @@ class Stage:
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
         self._sun = scene.add_light_directional(
-            "/sun", color=SUN, intensity=2.0, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
+            "/sun", color=SUN, intensity=2.8, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
         )
-        scene.add_light_directional("/fill", color=FILL, intensity=0.9, position=(-60.0, -40.0, 25.0))
-        scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=1.7, position=(0.0, 0.0, 1.0))
+        scene.add_light_directional("/fill", color=FILL, intensity=1.2, position=(-60.0, -40.0, 25.0))
+        scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=2.4, position=(0.0, 0.0, 1.0))
 
     def fit(self, extent: Extent) -> None:
         """Put the ground below a motion, with lines at powers of ten of a metre."""
