@@ -166,7 +166,8 @@ def section(name: str) -> list[str]:
         lines += [f"<video controls muted loop playsinline preload='none' title='{name}, {words}'"
                   f" src='_static/films/{name}.mp4'></video>", ""]  # fmt: skip
     lines += ["```console", f"$ dalembert view {name}", "```", ""]
-    part = [":pyobject: build"] if module.build.__module__ == module.__name__ else []  # generalized shows another's, all of it
+    own = module.build.__module__ == module.__name__  # or of another scene, and then the file is shown whole
+    part = [":pyobject: build"] if own else []
     lines += ["<details><summary>code of the scene</summary>", "", f"```{{literalinclude}} ../src/dalembert/gallery/{file}",
               ":language: python", *part, "```", "", "</details>", ""]  # fmt: skip
     return lines
