@@ -163,8 +163,8 @@ def section(name: str) -> list[str]:
     if name in FILMS:
         speed = FILMS[name].get("speed", 1.0)
         words = "film" if speed == 1.0 else f"film, at {speed:g} times its speed"
-        lines += [f"<video controls muted loop playsinline preload='metadata' width='640' height='360' title='{name}, {words}'"
-                  f" src='_static/films/{name}.mp4'></video>", ""]  # fmt: skip
+        lines += ["<video controls muted loop playsinline preload='metadata' width='640' height='360' "
+                  f"title='{name}, {words}' src='_static/films/{name}.mp4'></video>", ""]  # fmt: skip
     lines += ["```console", f"$ dalembert view {name}", "```", ""]
     own = module.build.__module__ == module.__name__  # or of another scene, and then the file is shown whole
     part = [":pyobject: build"] if own else []
