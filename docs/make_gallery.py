@@ -1,4 +1,4 @@
-"""Run every scene of the gallery, check it, draw it: writes docs/gallery.md and docs/gallery/NAME.png."""
+"""Run every scene of the gallery, check it, draw it: writes docs/gallery.md, docs/gallery/NAME.png, thumbnails and films."""
 
 import sys
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import figures
 import numpy as np
 from matplotlib.figure import Figure
+from PIL import Image, ImageOps
 
 import dalembert as dal
 from dalembert import gallery
@@ -21,6 +22,24 @@ INTRODUCTION = (
     "`src/dalembert/gallery/`; `dalembert run NAME` runs it, and `dalembert view NAME` shows it live. The page on",
     "[stiffness](stiffness.md) compares how methods handle strong forces.",
 )
+GROUPS = {
+    "Mechanisms": ("pendulum", "double-pendulum", "generalized", "formulations", "four-bar", "n-four-bar", "rope", "bead",
+                   "trebuchet", "sling", "factory"),
+    "Rigid bodies in motion": ("tumbling", "top", "tippe-top", "euler-disk", "force-pair", "force-puzzle", "rotation-drift"),
+    "Contact and friction": ("incline", "rolling", "bouncing-ball", "cradle", "billiards", "rocking-block", "dominoes",
+                             "stack", "heavy-on-light", "card-house", "arch", "pyramid", "wall", "pile", "terrain", "siege"),
+    "Cloth, hair and soft bodies": ("cloth", "cloth-on-sphere", "flag", "net", "hair", "soft-body"),
+    "Particles": ("fountain", "galaxy", "orbit", "spring-chain", "stiffness"),
+}  # fmt: skip
+# Where a film tells more than a picture: its length (s of the run) and speed.
+FILMS: dict[str, dict[str, float]] = {
+    "double-pendulum": {"until": 6.0}, "trebuchet": {"until": 3.0, "speed": 0.5}, "tippe-top": {"until": 5.0},
+    "cradle": {"until": 4.0}, "dominoes": {"until": 1.5, "speed": 0.25}, "terrain": {"until": 4.0, "speed": 0.5},
+    "cloth-on-sphere": {"until": 2.0, "speed": 0.5}, "flag": {"until": 5.0},
+}  # fmt: skip
+FILM_SIZE, THUMBNAIL = (640, 360), (240, 180)
+
+BRICKS = [f"brick {row} {column}" for row in range(1, 9) for column in range(1, 6)]  # of the wall of "siege"
 
 # What shows best what a scene is about: the instant, s, the ghosts before it, the view.
 PICTURES: dict[str, dict[str, Any]] = {
@@ -41,11 +60,11 @@ PICTURES: dict[str, dict[str, Any]] = {
     "pile": {"time": 2.5, "ground": 0.0, "trail": False, "elevation": 68},
     "pyramid": {"time": 2.0, "ground": 0.0, "azimuth": -75},
     "rolling": {"time": 0.4, "ghosts": (0.0, 0.1, 0.2, 0.3), "ground": 0.0, "azimuth": -75},
-    "siege": {"time": 7.6, "ground": 0.0, "azimuth": -75},
+    "siege": {"time": 7.1, "ground": 0.0, "azimuth": -125, "elevation": 14, "focus": BRICKS},
     "sling": {"time": 1.05, "ghosts": (0.0, 0.55, 0.85), "azimuth": -80, "ground": 0.0},
     "soft-body": {"time": 0.2, "azimuth": -70, "ground": 0.0},
     "stack": {"time": 2.0, "ground": 0.0, "azimuth": -65},
-    "terrain": {"time": 0.7, "trail": False, "elevation": 75},
+    "terrain": {"time": 1.1, "elevation": 48},
     "wall": {"time": 5.0, "ground": 0.0, "azimuth": -75},
     "bead": {"time": 1.35, "ghosts": (0.0, 0.4, 0.65, 0.85, 1.05, 1.2), "elevation": 24, "azimuth": -40},
     "double-pendulum": {"time": 0.9, "ghosts": (0.0, 0.35, 0.6)},
@@ -92,17 +111,66 @@ def main(names: list[str]) -> None:
             figures.DRAWN[name](run, picture)
         else:
             still(run.trajectory, picture, **PICTURES.get(name, {"time": 0.4 * run.time}))
+        thumbnail(picture)
+        film(name, run)
         print(name, "energy residual", run.report.energy_residual, "joint error", run.report.joint_error, flush=True)
     page()
 
 
+def thumbnail(picture: Path) -> None:
+    """Write a small copy of a picture into the folder `thumbs` beside it."""
+    folder = picture.parent / "thumbs"
+    folder.mkdir(exist_ok=True)
+    image = Image.open(picture).convert("RGB")
+    ImageOps.pad(image, THUMBNAIL, color="white").save(folder / f"{picture.stem}.png", optimize=True)
+
+
+def film(name: str, run: dal.Simulation) -> None:
+    """Write the film of a scene that has one, from a run with frames enough for it."""
+    if name not in FILMS:
+        return
+    module, wanted = gallery.load(name), FILMS[name]
+    speed = wanted.get("speed", 1.0)
+    settings = {**module.SETTINGS, "frames": 30.0 / speed}
+    del settings["duration"]
+    shown = dal.simulate(module.build(), wanted["until"], **settings)
+    view = {key: value for key, value in PICTURES.get(name, {}).items() if key in ("elevation", "azimuth", "ground")}
+    (HERE / "_static" / "films").mkdir(parents=True, exist_ok=True)
+    shown.trajectory.save_movie(HERE / "_static" / "films" / f"{name}.mp4", size=FILM_SIZE, speed=speed, **view)
+
+
 def page() -> None:
-    """Write the page of all scenes."""
+    """Write the page of all scenes: thumbnails by group, then each scene with its command and its code."""
+    listed = sorted(name for names in GROUPS.values() for name in names)
+    assert listed == sorted(gallery.names()), "each scene is in one group"
     lines = ["# Gallery", "", *INTRODUCTION, ""]
-    for name in gallery.names():
-        text = (gallery.load(name).__doc__ or "").strip()
-        lines += [f"## {name}", "", text, "", f"![{name}](gallery/{name}.png)", ""]
+    for group, names in GROUPS.items():
+        lines += [f"**{group}**", "", "```{container} thumbnails"]
+        lines += [f"[![{name}](gallery/thumbs/{name}.png) {name}](#{name})" for name in names]
+        lines += ["```", ""]
+    for group, names in GROUPS.items():
+        lines += [f"## {group}", ""]
+        for name in names:
+            lines += section(name)
     (HERE / "gallery.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def section(name: str) -> list[str]:
+    """What the page says of one scene."""
+    module = gallery.load(name)
+    file = Path(str(module.__file__)).name
+    lines = [f"### {name}", "", (module.__doc__ or "").strip(), "", f"![{name}](gallery/{name}.png)", ""]
+    if name in FILMS:
+        speed = FILMS[name].get("speed", 1.0)
+        words = "film" if speed == 1.0 else f"film, at {speed:g} times its speed"
+        lines += ["<video controls muted loop playsinline preload='metadata' width='640' height='360' "
+                  f"title='{name}, {words}' src='_static/films/{name}.mp4'></video>", ""]  # fmt: skip
+    lines += ["```console", f"$ dalembert view {name}", "```", ""]
+    own = module.build.__module__ == module.__name__  # or of another scene, and then the file is shown whole
+    part = [":pyobject: build"] if own else []
+    lines += ["<details><summary>code of the scene</summary>", "", f"```{{literalinclude}} ../src/dalembert/gallery/{file}",
+              ":language: python", *part, "```", "", "</details>", ""]  # fmt: skip
+    return lines
 
 
 def drift(run: dal.Simulation, path: Path) -> None:

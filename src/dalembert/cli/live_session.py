@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -19,17 +21,15 @@ from ..core.renamed import renamed_keywords
 from ..gallery._loading import load
 from ..scene.checks import rotation_matrix
 from ..scene.scene import Scene
-from ..simulation.errors import SimulationError
 from ..simulation.registry import override
-from ..simulation.report import stage_times
 from ..simulation.settings import Settings
-from ..simulation.summary import scene_description
-from ..simulation.trajectory import Trajectory
 from ..view.live import LiveViewer
+from .viewer import scene_at_rest
 
 if TYPE_CHECKING:
     from ..simulation.session import Session
     from ..simulation.simulation import Simulation
+    from ..simulation.trajectory import Trajectory
 
 
 @renamed_keywords(**RENAMED)
@@ -73,9 +73,11 @@ def open_session(
     """See `show`. root : folder that a model file may read from."""
     what = FIRST if what is None else what
     if isinstance(what, str | Path) and Path(what).suffix == ".nc":
+        from ..simulation.trajectory import Trajectory
+
         what = Trajectory.load(what)
     what = getattr(what, "trajectory", what)  # of a Simulation
-    if isinstance(what, Trajectory):
+    if hasattr(what, "scene_description"):
         if settings:
             raise ValueError(f"a recorded run is replayed as it is; it takes no {', '.join(settings)}")
         viewer = LiveViewer(what.scene_description, host, port, open_page=open_page)
@@ -88,17 +90,29 @@ def open_session(
         scene, own = load(name, False, root=root)
         settings = override(own, settings)
     # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
-    viewer = LiveViewer(scene_description(scene, {}), host, port, open_page=open_page)
+    viewer = LiveViewer(scene_at_rest(scene), host, port, open_page=open_page)
     try:
         viewer.say("loading the simulation")
-        from ..simulation.session import Session
+        with _server_first():
+            from ..simulation.session import Session
 
-        session = Session(scene, **smooth(scene, settings))
+            session = Session(scene, **smooth(scene, settings))
     except BaseException:
         viewer.close()
         raise
     names = [*([] if name in gallery.names() else [name]), *gallery.names()]
     return LiveSession(viewer, session, name, names, load_smooth)
+
+
+@contextlib.contextmanager
+def _server_first() -> Iterator[None]:
+    """Python switches threads ten times as often as usual: the server need not wait for what is loaded in this thread."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(0.1 * usual)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(usual)
 
 
 def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
@@ -245,6 +259,8 @@ class LiveSession:
     # The thread -------------------------------------------------------------------------------------------------------
 
     def _loop(self) -> None:
+        from ..simulation.errors import SimulationError
+
         while not self.viewer.closed:
             try:
                 act: Callable[[], Any] | None = self._acts.get(timeout=0.0 if self._goes else IDLE)
@@ -282,7 +298,7 @@ class LiveSession:
                 f"The record has {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or go on from an earlier instant."
             )
         if self.session.run.stopped:
-            self._stop("An event of the scene ended the run; go back, or restart.")
+            self._stop("The run has ended. Go back, or restart.", trouble=False)
 
     def _push(self) -> None:
         """The frames that the viewer has not, and the hand."""
@@ -293,12 +309,16 @@ class LiveSession:
             self.viewer.push(self.session.frames_since(shown), self.session.run.released, words)
         self._show_hand()
         if perf_counter() - self._told_at > STAGES_EVERY:
+            from ..simulation.report import stage_times
+
             self._told_at = perf_counter()
             self.viewer.show_stages(stage_times(self.session.run))
 
-    def _stop(self, why: str) -> None:
+    def _stop(self, why: str, *, trouble: bool = True) -> None:
+        """Do not go on; say why, in red for trouble."""
         self.viewer.play(False)
-        self.viewer.tell(why, trouble=True)
+        self.viewer.tell(why, trouble=trouble)
+        self.viewer.say(f"{'stopped' if trouble else 'ended'}, {self.session.time:.3f} s")
         self.trouble = why
 
     # What people do ---------------------------------------------------------------------------------------------------

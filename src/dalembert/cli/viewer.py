@@ -15,10 +15,9 @@ class Screen:
     """Shows a scene in the browser, and its run while it goes on: hands each frame that was recorded to the viewer."""
 
     def __init__(self, scene: Scene) -> None:
-        from ..simulation.summary import scene_description
         from ..view.live import LiveViewer
 
-        self.viewer = LiveViewer(scene_description(scene, {}))
+        self.viewer = LiveViewer(scene_at_rest(scene))
         self.viewer.say("loading the simulation")
         self._sent, self._at = 0, 0.0
 
@@ -46,6 +45,18 @@ class Screen:
         if len(recorder) > self._sent:
             self.viewer.push(recorder.since(self._sent), self.simulation.released)
         self._sent, self._at = len(recorder), monotonic()
+
+
+def scene_at_rest(scene: Scene) -> dict[str, Any]:
+    """The description of a scene as plain data, with its bodies where they are at the start."""
+    from ..simulation.summary import scene_description
+
+    description = scene_description(scene, {})
+    for item in description["bodies"]:
+        body = scene.bodies.get(item["name"])
+        if body is not None:
+            item |= {"position": body.position.tolist(), "orientation": list(body.orientation)}
+    return description
 
 
 def open_screen(built: Any) -> Screen | None:

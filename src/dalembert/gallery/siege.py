@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SETTINGS: RunSettings = {"duration": 8.5, "dt": 1 / 1000, "frame_rate": 30.0}
 BRICK = (1.0, 1.5, 0.75)  # m
+STONES = ("#d3bf9f", "#b59d7c")
 G = 9.81
 
 
@@ -37,7 +38,7 @@ def build(distance: float = 168.0, rows: int = 8, columns: int = 5) -> Scene:
         for column in range(columns):
             y = (column - 0.5 * (columns - 1) + 0.15 * (-1) ** row) * BRICK[1]
             scene.add_body(
-                f"brick {row + 1} {column + 1}", Box(*BRICK), mass=60.0, material=stony, color="#c9b79c",
+                f"brick {row + 1} {column + 1}", Box(*BRICK), mass=60.0, material=stony, color=STONES[(row + column) % 2],
                 position=(distance, y, (row + 0.5) * BRICK[2]),
             )  # fmt: skip
     return scene

@@ -13,7 +13,7 @@ class ViewOptions(TypedDict, total=False):
     """What pictures and films have in common."""
 
     trail: bool
-    elevation: float
+    elevation: float | None
     azimuth: float | None
     ground: float | None
     contacts: Iterable[Literal["forces", "pressure"]]
@@ -27,6 +27,7 @@ class PictureOptions(ViewOptions, total=False):
     arrows: Iterable[Arrow]
     size: tuple[int, int]
     fine: int
+    focus: Iterable[str]
 
 
 class MovieOptions(ViewOptions, total=False):

@@ -102,10 +102,13 @@ def new_buffers(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
 SOLID, SURFACE, FLAT = 0, 1, 2  # a closed body, a surface with two sides, and what no light falls on
 BIAS = 2.0  # texels of the shadow map by which a point is moved off its own surface, against shadows of rounding
 AMBIENT, SKY, DIFFUSE = (
-    0.60,
-    0.14,
-    0.40,
+    0.52,
+    0.16,
+    0.46,
 )  # brightness from all sides, more from above than from below, and from the light
+SHINE, GLOSS = 0.16, 30  # brightness of the highlight of solids, and its exponent (Blinn)
+SHADE = 0.36  # how much darker the ground is in a shadow
+ZENITH, HORIZON, FLOOR = (0.70, 0.82, 0.94), (0.955, 0.967, 0.98), (0.895, 0.905, 0.915)  # colours of the background
 
 
 class Triangles(NamedTuple):
@@ -130,7 +133,8 @@ class Balls(NamedTuple):
 
 class Lighting(NamedTuple):
     """direction : (3,), unit, towards the light. heights : its shadow map (s, s), heights along the light. tops : the largest
-    in each block of 16 × 16. frame : (4, 3), the axes of the map, and (x, y of its corner, texels per metre)."""
+    in each block of 16 × 16 and the eight around it. frame : (4, 3), the axes of the map, and (x, y of its corner, texels
+    per metre)."""
 
     direction: Any
     heights: Any
@@ -139,10 +143,11 @@ class Lighting(NamedTuple):
 
 
 class Background(NamedTuple):
-    """ground : height of the ground, spacing of its grid, and distance at which it fades, m. tone : see `backdrop`."""
+    """color : (h, w, 3) of sky and ground, 0 to 1. spot : (h, w, 4), where a pixel's ground is in the frame of the light, and
+    the share of a shadow that shows there. See `backdrop`."""
 
-    ground: Any
-    tone: Any
+    color: Any
+    spot: Any
 
 
 @kernel
@@ -151,7 +156,7 @@ def shade(
     triangles: Triangles(array(3), array(3), array(2), array(1, np.int64), array()),
     balls: Balls(array(2), array(), array(2), array(1, np.int64)),
     lighting: Lighting(array(), array(2, np.float32), array(2, np.float32), array(2)),
-    background: Background(array(), array(3, np.float32)), picture: out(3, np.uint8),
+    background: Background(array(3, np.float32), array(3, np.float32)), picture: out(3, np.uint8),
 ) -> None:  # fmt: skip
     """Give every pixel of picture (height, width, 3), uint8, the mean colour of its fine × fine samples.
 
@@ -163,26 +168,30 @@ def shade(
     first_ball = len(triangles.colors)
     for j in range(height):
         for i in range(width):
+            if _is_plain(i, j, fine, owner, background, lighting):
+                for k in range(3):
+                    picture[j, i, k] = int(255.0 * background.color[j, i, k] + 0.5)
+                continue
             red = green = blue = 0.0
             last = -2
             r = g = b = 0.0
-            for s in range(fine * fine):
-                jj, ii = j * fine + s // fine, i * fine + s % fine
-                own = owner[jj, ii]
-                if own != last:
-                    last = own
-                    x, y = (ii + 0.5) / fine, (jj + 0.5) / fine
-                    if own < 0:
-                        r, g, b = _ground(view, i + 0.5, j + 0.5, background, lighting)
-                    elif own >= first_ball:
-                        r, g, b = _ball(view, x, y, balls, own - first_ball, lighting)
-                    elif own >= len(triangles.corners):
-                        r, g, b = triangles.colors[own, 0], triangles.colors[own, 1], triangles.colors[own, 2]
-                    else:
-                        r, g, b = _triangle(view, x, y, triangles, own, lighting)
-                        pale = 1.0 - triangles.fades[own]
-                        r, g, b = r + pale * (1.0 - r), g + pale * (1.0 - g), b + pale * (1.0 - b)
-                red, green, blue = red + share * r, green + share * g, blue + share * b
+            for jj in range(j * fine, (j + 1) * fine):
+                for ii in range(i * fine, (i + 1) * fine):
+                    own = owner[jj, ii]
+                    if own != last:
+                        last = own
+                        x, y = (ii + 0.5) / fine, (jj + 0.5) / fine
+                        if own < 0:
+                            r, g, b = _ground(i, j, background, lighting)
+                        elif own >= first_ball:
+                            r, g, b = _ball(view, x, y, balls, own - first_ball, lighting)
+                        elif own >= len(triangles.corners):
+                            r, g, b = triangles.colors[own, 0], triangles.colors[own, 1], triangles.colors[own, 2]
+                        else:
+                            r, g, b = _triangle(view, x, y, triangles, own, lighting)
+                            pale = 1.0 - triangles.fades[own]
+                            r, g, b = r + pale * (1.0 - r), g + pale * (1.0 - g), b + pale * (1.0 - b)
+                    red, green, blue = red + share * r, green + share * g, blue + share * b
             picture[j, i, 0] = int(255.0 * red + 0.5)
             picture[j, i, 1] = int(255.0 * green + 0.5)
             picture[j, i, 2] = int(255.0 * blue + 0.5)
@@ -221,11 +230,13 @@ def _triangle(view, x, y, triangles, k, lighting):
     facing = (py * qz - pz * qy) * dx + (pz * qx - px * qz) * dy + (px * qy - py * qx) * dz
     if triangles.kinds[k] == SURFACE and facing > 0.0:
         n0, n1, n2, side = -n0, -n1, -n2, 0.75
-    lit = _lit(ax + u * px + v * qx, ay + u * py + v * qy, az + u * pz + v * qz, n0, n1, n2, lighting)
-    bright = side * lit
+    lit, shine = _lit(
+        ax + u * px + v * qx, ay + u * py + v * qy, az + u * pz + v * qz, n0, n1, n2, dx, dy, dz, lighting
+    )
+    bright, shine = side * lit, (shine if triangles.kinds[k] == SOLID else 0.0) + 0.02
     return (
-        min(bright * colors[k, 0] + 0.03, 1.0), min(bright * colors[k, 1] + 0.03, 1.0),
-        min(bright * colors[k, 2] + 0.03, 1.0),
+        min(bright * colors[k, 0] + shine, 1.0), min(bright * colors[k, 1] + shine, 1.0),
+        min(bright * colors[k, 2] + shine, 1.0),
     )  # fmt: skip
 
 
@@ -247,39 +258,53 @@ def _ball(view, x, y, balls, k, lighting):
     size = size if size > 0.0 else 1.0
     nx, ny, nz = nx / size, ny / size, nz / size
     px, py, pz = centers[k, 0] + radii[k] * nx, centers[k, 1] + radii[k] * ny, centers[k, 2] + radii[k] * nz
-    bright = _lit(px, py, pz, nx, ny, nz, lighting)
+    bright, shine = _lit(px, py, pz, nx, ny, nz, dx, dy, dz, lighting)
+    shine += 0.02
     return (
-        min(bright * colors[k, 0] + 0.03, 1.0), min(bright * colors[k, 1] + 0.03, 1.0),
-        min(bright * colors[k, 2] + 0.03, 1.0),
+        min(bright * colors[k, 0] + shine, 1.0), min(bright * colors[k, 1] + shine, 1.0),
+        min(bright * colors[k, 2] + shine, 1.0),
     )  # fmt: skip
 
 
 @njit
-def _lit(x, y, z, nx, ny, nz, lighting):
-    """Brightness at a point with a normal: ambient, more of it from the sky, and diffuse out of the shadow (Lambert)."""
+def _lit(x, y, z, nx, ny, nz, dx, dy, dz, lighting):
+    """Brightness at a point with a normal: (ambient, more of it from the sky, and diffuse out of the shadow (Lambert); and
+    the highlight that an eye sees along (dx, dy, dz) (Blinn))."""
     light = lighting.direction
     facing = nx * light[0] + ny * light[1] + nz * light[2]
-    if facing > 0.0:
-        offset = BIAS / lighting.frame[3, 2]
-        facing *= _open(x + offset * nx, y + offset * ny, z + offset * nz, 1, lighting)
-    return AMBIENT + SKY * nz + DIFFUSE * max(facing, 0.0)
+    if not facing > 0.0:
+        return AMBIENT + SKY * nz, 0.0
+    offset = BIAS / lighting.frame[3, 2]
+    x, y, z = x + offset * nx, y + offset * ny, z + offset * nz
+    frame = lighting.frame
+    u = (x * frame[0, 0] + y * frame[0, 1] + z * frame[0, 2] - frame[3, 0]) * frame[3, 2]
+    v = (x * frame[1, 0] + y * frame[1, 1] + z * frame[1, 2] - frame[3, 1]) * frame[3, 2]
+    seen = _open(u, v, x * frame[2, 0] + y * frame[2, 1] + z * frame[2, 2], 1, lighting)
+    size = math.sqrt(dx * dx + dy * dy + dz * dz)
+    hx, hy, hz = light[0] - dx / size, light[1] - dy / size, light[2] - dz / size
+    size = math.sqrt(hx * hx + hy * hy + hz * hz)
+    along = max((nx * hx + ny * hy + nz * hz) / size, 0.0) if size > 0.0 else 0.0
+    return AMBIENT + SKY * nz + DIFFUSE * seen * facing, SHINE * seen * along**GLOSS
 
 
 @njit
-def _open(x, y, z, reach, lighting):
-    """Share of the light at a point, 0 to 1: the mean over texels that lie up to `reach` from it."""
-    shadow, tops, frame = lighting.heights, lighting.tops, lighting.frame
-    size = shadow.shape[0]
-    u = (x * frame[0, 0] + y * frame[0, 1] + z * frame[0, 2] - frame[3, 0]) * frame[3, 2]
-    v = (x * frame[1, 0] + y * frame[1, 1] + z * frame[1, 2] - frame[3, 1]) * frame[3, 2]
-    if not (reach + 1.0 < u < size - reach - 1.0 and reach + 1.0 < v < size - reach - 1.0):
+def _top(u, v, lighting):
+    """The largest height of the shadow map in the blocks around the texel (u, v); −inf beyond the map."""
+    tops = lighting.tops
+    size = 16.0 * tops.shape[0]
+    return tops[int(v) >> 4, int(u) >> 4] if 0.0 <= u < size and 0.0 <= v < size else -math.inf
+
+
+@njit
+def _open(u, v, high, reach, lighting):
+    """Share of the light, 0 to 1, at the texel (u, v) of its map and the height `high` along it: the mean over texels that
+    lie up to `reach` from it."""
+    shadow = lighting.heights
+    size = float(shadow.shape[0] - 4)
+    if _top(u, v, lighting) <= high or not (reach < u - 1.0 < size - reach and reach < v - 1.0 < size - reach):
         return 1.0
-    high = x * frame[2, 0] + y * frame[2, 1] + z * frame[2, 2]
     i, j = int(u - 0.5), int(v - 0.5)
     fu, fv = u - 0.5 - i, v - 0.5 - j
-    bi, bj, ci, cj = (i - reach) // 16, (j - reach) // 16, (i + reach + 1) // 16, (j + reach + 1) // 16
-    if max(tops[bj, bi], tops[bj, ci], tops[cj, bi], tops[cj, ci]) <= high:
-        return 1.0
     total = 0.0
     for b in range(-reach, reach + 2):  # a box whose edges follow the point: no steps from texel to texel
         wv = (1.0 - fv) if b == -reach else fv if b == reach + 1 else 1.0
@@ -291,31 +316,51 @@ def _open(x, y, z, reach, lighting):
 
 
 @kernel
-def backdrop(view: array(2), ground: array(), tone: out(3, np.float32)) -> None:
-    """The background, (height, width, 2): its brightness, white but for the grid on the ground, and the share of a shadow
-    that shows there, which falls to 0 in the distance. view and ground as in `shade`."""
-    for j in range(tone.shape[0]):
-        for i in range(tone.shape[1]):
+def backdrop(
+    view: array(2), ground: array(), frame: array(2), color: out(3, np.float32), spot: out(3, np.float32)
+) -> None:
+    """Sky and ground with its grid, as in `Background`. view as in `shade`; ground : its height, the spacing of its grid, and
+    the distance at which it fades into the horizon, m; frame : of the light, as in `Lighting`."""
+    for j in range(color.shape[0]):
+        for i in range(color.shape[1]):
             x, y = i + 0.5, j + 0.5
             px, py, far = _meet(view, x, y, ground[0])
             qx, qy, f1 = _meet(view, x + 1.0, y, ground[0])
             rx, ry, f2 = _meet(view, x, y + 1.0, ground[0])
-            fade = max(1.0 - (far / (2.0 * ground[2])) ** 2, 0.0) ** 3 if min(far, f1, f2) > 0.0 else 0.0
+            near = min(far, f1, f2) > 0.0
+            fade = max(1.0 - (far / (2.0 * ground[2])) ** 2, 0.0) ** 2 if near else 0.0
             across, along = max(abs(qx - px), abs(rx - px)), max(abs(qy - py), abs(ry - py))
             line = max(_line(px, across, ground[1]), _line(py, along, ground[1])) if fade > 0.0 else 0.0
-            tone[j, i, 0], tone[j, i, 1] = 1.0 - (0.035 + 0.085 * line) * fade, fade
+            dx, dy, dz = _ray(view, x, y)
+            up = max(dz / math.sqrt(dx * dx + dy * dy + dz * dz), 0.0) if far <= 0.0 else 0.0
+            for k in range(3):
+                sky = HORIZON[k] + (ZENITH[k] - HORIZON[k]) * min(1.6 * math.sqrt(up), 1.0)
+                color[j, i, k] = sky + fade * (FLOOR[k] * (1.0 - 0.10 * line) - sky)
+            for k in range(3):
+                at = px * frame[k, 0] + py * frame[k, 1] + ground[0] * frame[k, 2]
+                spot[j, i, k] = (at - frame[3, k]) * frame[3, 2] if k < 2 else at
+            spot[j, i, 3] = fade
 
 
 @njit
-def _ground(view, x, y, background, lighting):
-    """The colour (3 numbers, 0 to 1) of the background at pixel (x, y), with the shadows on it."""
-    ground = background.ground
-    tone, fade = background.tone[int(y), int(x), 0], background.tone[int(y), int(x), 1]
-    if fade <= 0.0:
-        return 1.0, 1.0, 1.0
-    px, py, _ = _meet(view, x, y, ground[0])
-    dark = fade * 0.21 * (1.0 - _open(px, py, ground[0], 3, lighting))
-    return tone - 1.02 * dark, tone - dark, min(tone + 0.012 * fade - 0.94 * dark, 1.0)
+def _is_plain(i, j, fine, owner, background, lighting):
+    """Whether pixel (i, j) shows the background alone, and no shadow."""
+    for jj in range(j * fine, (j + 1) * fine):
+        for ii in range(i * fine, (i + 1) * fine):
+            if owner[jj, ii] >= 0:
+                return False
+    spot = background.spot
+    return not spot[j, i, 3] > 0.0 or _top(spot[j, i, 0], spot[j, i, 1], lighting) <= spot[j, i, 2]
+
+
+@njit
+def _ground(i, j, background, lighting):
+    """The colour (3 numbers, 0 to 1) of the background at pixel (i, j), with the shadows on it."""
+    color, spot = background.color, background.spot
+    dark = 0.0
+    if spot[j, i, 3] > 0.0:
+        dark = SHADE * spot[j, i, 3] * (1.0 - _open(spot[j, i, 0], spot[j, i, 1], spot[j, i, 2], 3, lighting))
+    return color[j, i, 0] * (1.0 - dark), color[j, i, 1] * (1.0 - 0.97 * dark), color[j, i, 2] * (1.0 - 0.92 * dark)
 
 
 @njit
@@ -340,7 +385,7 @@ def _line(at, pixel, spacing):
 # Canvas ---------------------------------------------------------------------------------------------------------------
 
 LIGHT = np.array([0.35, -0.5, 1.0]) / np.linalg.norm([0.35, -0.5, 1.0])
-SHADOW_MAP = 1536  # texels a side
+SHADOW_MAP, SMALL_MAP, SMALL = 1536, 1024, 800  # texels a side; of pictures no higher than so many pixels
 NEAR = 0.01  # of the distance to the middle: what is nearer to the eye is cut away
 ABOVE = 1e4  # factor of w of strokes and dots that nothing hides
 ON_TOP = 1.0005  # factor of w of strokes, which are drawn over the surface that they lie on
@@ -354,7 +399,7 @@ BALL = (((3,), float), ((), float), ((), float), ((3,), float), ((), int), ((), 
 class Canvas:
     """Collects meshes, strokes and balls, and renders them."""
 
-    def __init__(self, camera: Camera, extent: Extent, back: np.ndarray) -> None:
+    def __init__(self, camera: Camera, extent: Extent, back: Background) -> None:
         """back: the `backdrop_of` this camera."""
         self.camera, self.extent, self._back = camera, extent, back
         self._meshes: list[tuple[np.ndarray, ...]] = []
@@ -426,10 +471,9 @@ class Canvas:
         fill_discs(discs * samples, np.maximum(fine * pixels, 1e-9), bulges, first, depth, owner)
         lighting = self._lighting(corners[casts], balls[ball_kinds == SOLID], radii[ball_kinds == SOLID])
         picture = np.empty((height, width, 3), np.uint8)
-        ground = _ground_parameters(self.camera, self.extent)
         colors = np.concatenate([colors, stroke_colors])
         shade(self.camera.view, fine, owner, Triangles(corners, normals, colors, kinds, fades),
-              Balls(balls, radii, ball_colors, ball_kinds), lighting, Background(ground, self._back), picture)  # fmt: skip
+              Balls(balls, radii, ball_colors, ball_kinds), lighting, self._back, picture)  # fmt: skip
         return picture
 
     def _in_front(self, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -452,32 +496,44 @@ class Canvas:
 
     def _lighting(self, corners: np.ndarray, balls: np.ndarray, radii: np.ndarray) -> Lighting:
         """The light, and its shadow map over the extent, with the triangles and balls that cast a shadow."""
-        across = np.cross(LIGHT, [0.0, 1.0, 0.0])
-        across /= np.linalg.norm(across)
-        axes = np.stack([across, np.cross(LIGHT, across), LIGHT])
-        low, high = self.extent.low, self.extent.high
-        box = np.array([[low[i] if k & 1 << i else high[i] for i in range(3)] for k in range(8)]) @ axes[:2].T
-        middle, side = 0.5 * (box.min(axis=0) + box.max(axis=0)), 1.1 * float(np.ptp(box, axis=0).max())
-        texels = SHADOW_MAP / side
-        corner = middle - 0.5 * side
-        depth, owner = new_buffers(SHADOW_MAP, SHADOW_MAP)
+        frame, size = light_frame(self.extent, self.camera), map_size(self.camera)
+        depth, owner = new_buffers(size, size)
         depth[:] = -np.inf
 
         def cast(points: np.ndarray) -> np.ndarray:
-            return (points @ axes.T - [*corner, 0.0]) * [texels, texels, 1.0]
+            return (points @ frame[:3].T - [*frame[3, :2], 0.0]) * [frame[3, 2], frame[3, 2], 1.0]
 
         fill(cast(corners), np.zeros(len(corners), np.int64), depth, owner)
-        fill_discs(cast(balls), np.maximum(radii * texels, 0.5), np.zeros(len(balls)), 0, depth, owner)
-        blocks = depth.reshape(SHADOW_MAP // 16, 16, SHADOW_MAP // 16, 16)
-        return Lighting(LIGHT, depth, blocks.max(axis=(1, 3)), np.concatenate([axes, [[*corner, texels]]]))
+        fill_discs(cast(balls), np.maximum(radii * frame[3, 2], 0.5), np.zeros(len(balls)), 0, depth, owner)
+        rows = depth.reshape(size // 16, 16, size).max(axis=1)
+        tops = np.pad(rows.reshape(size // 16, size // 16, 16).max(axis=2), 1, constant_values=-np.inf)
+        tops = np.maximum(np.maximum(tops[:-2], tops[1:-1]), tops[2:])
+        tops = np.maximum(np.maximum(tops[:, :-2], tops[:, 1:-1]), tops[:, 2:])
+        return Lighting(LIGHT, depth, tops, frame)
 
 
-def backdrop_of(camera: Camera, extent: Extent) -> np.ndarray:
+def map_size(camera: Camera) -> int:
+    """Texels a side of the shadow map for a camera's pictures."""
+    return SHADOW_MAP if camera.size[1] > SMALL else SMALL_MAP
+
+
+def light_frame(extent: Extent, camera: Camera) -> np.ndarray:
+    """Axes of the shadow map over an extent, and its corner and texels per metre: (4, 3), as in `Lighting`."""
+    across = np.cross(LIGHT, [0.0, 1.0, 0.0])
+    across /= np.linalg.norm(across)
+    axes = np.stack([across, np.cross(LIGHT, across), LIGHT])
+    low, high = extent.low, extent.high
+    box = np.array([[low[i] if k & 1 << i else high[i] for i in range(3)] for k in range(8)]) @ axes[:2].T
+    middle, side = 0.5 * (box.min(axis=0) + box.max(axis=0)), 1.1 * float(np.ptp(box, axis=0).max())
+    return np.concatenate([axes, [[*(middle - 0.5 * side), map_size(camera) / side]]])
+
+
+def backdrop_of(camera: Camera, extent: Extent) -> Background:
     """The background that a camera sees; see `backdrop`."""
     width, height = camera.size
-    tone = np.empty((height, width, 2), np.float32)
-    backdrop(camera.view, _ground_parameters(camera, extent), tone)
-    return tone
+    back = Background(np.empty((height, width, 3), np.float32), np.empty((height, width, 4), np.float32))
+    backdrop(camera.view, _ground_parameters(camera, extent), light_frame(extent, camera), back.color, back.spot)
+    return back
 
 
 def _ground_parameters(camera: Camera, extent: Extent) -> np.ndarray:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .camera import Camera, segments
-from .canvas import Canvas
+from .canvas import Background, Canvas
 from .drawing import Extent
 from .pressure import BANDS, NO_PATCHES, patches_of, scale_words, with_prefix
 
@@ -70,7 +70,7 @@ class ContactDrawing:
         ), most
 
     def over(
-        self, picture: np.ndarray, camera: Camera, extent: Extent, back: Any, time: float, fine: int
+        self, picture: np.ndarray, camera: Camera, extent: Extent, back: Background, time: float, fine: int
     ) -> np.ndarray:
         """The picture with pressure seen through its bodies, and a legend."""
         patches = patches_of(self.points(time)) if PRESSURE in self.kinds else NO_PATCHES

@@ -155,6 +155,7 @@ def thinning_note(groups: Sequence[ParticleDrawing], drawn: Sequence[ParticleDra
 
 # The drawing of a scene -----------------------------------------------------------------------------------------------
 
+MARKED = 4.0  # radii of the largest body held by joints
 STRAIGHT_KINDS = ("distance", "rod", "rope", "tether", "cable")
 
 
@@ -261,6 +262,13 @@ class SceneDrawing:
     def links(self) -> list[LinkDrawing]:
         """All joints and springs."""
         return self.joints + self.springs
+
+    def mark_size(self, size: float) -> float:
+        """The length (m) that marks of joints and coils of springs are relative to: that of the picture, or less where the
+        bodies that they hold are small in it."""
+        held = {end.body for link in self.links for end in (link.a, link.b) if end.body >= 0}
+        largest = max((self.bodies[b].bound for b in held), default=0.0)
+        return min(size, MARKED * largest) if largest > 0.0 else size
 
     @property
     def lines(self) -> list[LinkDrawing]:

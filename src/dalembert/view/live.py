@@ -19,9 +19,11 @@ from typing import Any, Self
 import numpy as np
 
 from .drawing import motion_extent, parse_scene, thinned_scene, thinning_note
-from .live_page import ALL, NOBODY, NONE, Panel, Plots, Share, facts, legend
+from .live_page import ALL, MOVING, NOBODY, NONE, Panel, Plots, Share, brief_facts, facts, legend
 from .live_record import Record
 from .live_scene import PRESSURE, LiveParticles, LiveScene
+from .live_stage import Audience
+from .viewpoint import is_scattered
 
 # Guard of the server: only its own page may connect -------------------------------------------------------------------
 #
@@ -77,8 +79,8 @@ def _is_ours(name: str, served_at: str) -> bool:
 
 
 @contextlib.contextmanager
-def guarded(served_at: str) -> Iterator[None]:
-    """A server of viser that is started within answers only to what `refusal` lets through.
+def guarded(served_at: str, audience: Audience | None = None) -> Iterator[None]:
+    """A server of viser that is started within answers only to what `refusal` lets through; `audience` hears its pages.
 
     viser has no place for such a check, so that the function by which it starts its server is replaced meanwhile. Raises
     RuntimeError where no server was started by it: a version of viser that does otherwise is not left open.
@@ -89,7 +91,7 @@ def guarded(served_at: str) -> Iterator[None]:
     started = []
 
     def guarded_serve(*arguments: Any, **options: Any) -> Any:
-        options["process_request"] = _checked(options.get("process_request"), served_at)
+        options["process_request"] = _checked(options.get("process_request"), served_at, audience)
         started.append(True)
         return serve(*arguments, **options)
 
@@ -105,13 +107,17 @@ def guarded(served_at: str) -> Iterator[None]:
         )
 
 
-def _checked(answer: Callable[[Any, Any], Any] | None, served_at: str) -> Callable[[Any, Any], Any]:
+def _checked(
+    answer: Callable[[Any, Any], Any] | None, served_at: str, audience: Audience | None
+) -> Callable[[Any, Any], Any]:
     """What answers a request: a refusal, or what would have answered."""
 
     def process_request(connection: Any, request: Any) -> Any:
         why = refusal(served_at, request.headers.get_all("Host"), request.headers.get_all("Origin"))
         if why:
             return connection.respond(http.HTTPStatus.FORBIDDEN, f"refused: {why}\n")
+        if audience is not None and audience.heard(request.path):
+            return connection.respond(http.HTTPStatus.OK, "")
         return None if answer is None else answer(connection, request)
 
     return process_request
@@ -134,7 +140,7 @@ def exposure(host: str) -> str:
     )
 
 
-def serve(host: str, port: int | None, label: str) -> Any:
+def serve(host: str, port: int | None, label: str, audience: Audience | None = None) -> Any:
     """A viser server on exactly this port (0: any free one; None: the usual one, or any free one where it is taken), which
     answers its own page only; see `guarded`.
 
@@ -150,7 +156,7 @@ def serve(host: str, port: int | None, label: str) -> Any:
     if not _is_free(host, port):
         raise _taken(host, port)
     # viser prints a panel with the address; the viewer prints its own
-    with contextlib.redirect_stdout(io.StringIO()), guarded(host):
+    with contextlib.redirect_stdout(io.StringIO()), guarded(host, audience):
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     if port not in (0, server.get_port()):
         stop(server)
@@ -222,9 +228,11 @@ class LiveViewer(Record):
         """
         super().__init__()
         whole = parse_scene(scene)
-        self.server: Any = serve(host, port, str(scene.get("name", "dalembert")))
+        self._audience = Audience()
+        self.server: Any = serve(host, port, str(scene.get("name", "dalembert")), self._audience)
         self.address: str = f"http://{host}:{self.server.get_port()}"
-        self._told_at = self._timed_at = 0.0
+        self._told_at = self._timed_at = self._moved_at = 0.0
+        self._visitors = 0  # pages that were opened since `play` was called without any
         self._warned: list[str] = []
         self._drags: list[Callable[[int, str, np.ndarray, np.ndarray], None]] = []
         self._panel, self._plots = Panel(self.server.gui), Plots(self.server.gui)
@@ -234,7 +242,7 @@ class LiveViewer(Record):
         panel.on_seek(self._scrub)
         panel.on_step(self.step)
         panel.on_restyle(self._restyle)
-        panel.on_look(lambda: self._scene.aim(self._extent(), anew=True))
+        panel.on_look(lambda: self._scene.aim(self._extent(), self._elevation(), anew=True))
         panel.on_choose(self.choose)
         self._plots.choice.on_update(lambda _: self._plots.draw(self._frames))
         self.server.on_client_connect(self._welcome)
@@ -248,14 +256,18 @@ class LiveViewer(Record):
         """Draw a scene at rest, and have no frames of it."""
         self.drawing, self._rows = thinned_scene(whole, MAX_POINTS)
         self._frames, self._time, self._seen, self._owed = self._no_frames(), 0.0, 0, 0
-        self._body, self._share = -1, Share(scene, self.drawing)
+        self._body, self._label, self._share = -1, "", Share(scene, self.drawing)
         extent = motion_extent(self.drawing, *(part[None] for part in self._poses_at_rest()))
         self._scene = LiveScene(self.server, self.drawing, extent)
+        self._scene.aim(extent, self._elevation())
         self._panel.set_bodies(
             [body.name for body in self.drawing.bodies], thinning_note(whole.particles, self.drawing.particles)
         )
         self._panel.facts.content = NOBODY
         self._plots.set_names((), np.array([body.mass or 0.0 for body in self.drawing.bodies]))
+        self._plots.energy = float(self._plots.masses.sum() * np.linalg.norm(self._share.gravity)) * extent.size
+        if is_scattered(self.drawing, extent, self._scene.bodies.position):
+            self._panel.follow.value, self._panel.trail.value = MOVING, ALL
         self._scene.bodies.on_pick(lambda body: self.choose(self.drawing.bodies[body].name))
         for act in self._drags:
             self._scene.bodies.on_drag(act)
@@ -273,8 +285,13 @@ class LiveViewer(Record):
             self._stand(scene, whole)
             self.server.gui.set_panel_label(str(scene.get("name", "dalembert")))
 
+    @property
+    def watched(self) -> bool:
+        """Whether a page is open and on a screen, or none was opened since a program began to play."""
+        return self._visitors == 0 or self._audience.looks(len(self.server.get_clients()))
+
     def tell(self, words: str, *, trouble: bool = False) -> None:
-        """A notice on every page that is open."""
+        """A notice on every page that is open; red, until it is closed, for trouble."""
         for client in self.server.get_clients().values():
             client.add_notification(
                 "dalembert", words, auto_close_seconds=None if trouble else 6.0, color="red" if trouble else None
@@ -312,6 +329,12 @@ class LiveViewer(Record):
         """viser's handles of the groups of particles, in the scene's order."""
         return self._scene.particles
 
+    def play(self, on: bool = True) -> None:
+        """Play from where it stands, or pause. Without a page that is open it plays unseen."""
+        if on and not self.server.get_clients():
+            self._visitors = 0
+        super().play(on)
+
     # ---- people ----------------------------------------------------------------------------------------------------
 
     def follow(self, body: str | None) -> None:
@@ -327,6 +350,7 @@ class LiveViewer(Record):
             self._scene.bodies.choose(self._body)
             self._told_at = 0.0
             self._tell_facts()
+            self._scene.label(self._body, self._label, self._scene.bodies.position)
 
     def on_drag(self, act: Callable[[int, str, np.ndarray, np.ndarray], None]) -> None:
         """Call `act` when a body is dragged, with its number, "start", "update" or "end", the point where it was taken, and
@@ -338,15 +362,17 @@ class LiveViewer(Record):
         if monotonic() - self._told_at > 1.0 / FACT_RATE:
             self._told_at = monotonic()
             if self._body < 0 or not len(self._frames):
-                self._panel.facts.content = NOBODY
+                self._panel.facts.content, self._label = NOBODY, ""
             else:
                 index = self._frames.index(self._time)
+                self._label = brief_facts(self.drawing.bodies[self._body], self._body, self._frames, index)
                 self._share.released = self._scene.links.released
                 self._panel.facts.content = facts(
                     self.drawing.bodies[self._body], self._body, self._frames, index, self._share
                 )
 
     def _welcome(self, client: Any) -> None:
+        self._visitors += 1
         self._scene.welcome(client)
         self._start()
 
@@ -367,17 +393,27 @@ class LiveViewer(Record):
         now = frames.index(wanted)
         self._scene.draw(wanted, position, orientation, frames.particles_at(wanted), frames.found(now))
         overlays = self._scene.overlays
-        self._panel.set_legend(
-            legend(overlays.scales(), overlays.pressure_scale if PRESSURE in overlays.shown else None)
-        )
         self._draw_trails(now, wanted, position)
-        self._scene.follow(self._panel.follow.value, position)
+        pressure = overlays.pressure_scale if PRESSURE in overlays.shown else None
+        self._panel.set_legend(legend(overlays.scales(), pressure, self._scene.trails.fastest))
+        self._follow(now, position)
         if (
             not self._playing or monotonic() - self._timed_at > 1.0 / FACT_RATE
         ):  # a slider costs a page more than a picture
             self._timed_at = monotonic()
             self._panel.timeline.value = wanted
         self._tell_facts()
+        self._scene.label(self._body, self._label, position)
+
+    def _follow(self, now: int, position: np.ndarray) -> None:
+        """Move the cameras along with what is followed."""
+        wanted = self._panel.follow.value
+        self._scene.follow(wanted, position)
+        passed, self._moved_at = monotonic() - self._moved_at, monotonic()
+        before, times = max(0, now - 1), self._frames.times
+        if wanted == MOVING and times[now] > times[before]:
+            velocity = (self._frames.positions[now] - self._frames.positions[before]) / (times[now] - times[before])
+            self._scene.follow_motion(position, velocity, min(passed, 0.1))
 
     def _draw_trails(self, now: int, wanted: float, position: np.ndarray) -> None:
         trail, since = self._panel.trail.value, max(0, now - TRAIL_FRAMES)

@@ -11,11 +11,13 @@ import numpy as np
 from .camera import thinned
 from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
 from .frames import Frames, checked_array, checked_items
-from .live_scene import KINDS
+from .live_scene import COLORS, KINDS
+from .live_stage import page_setup
+from .plots import FLAT, ROUNDING
 from .pressure import BANDS
 
 SPEEDS = {"0.02×": 0.02, "0.05×": 0.05, "0.1×": 0.1, "0.25×": 0.25, "0.5×": 0.5, "1×": 1.0, "2×": 2.0, "5×": 5.0}
-NONE, ALL = "none", "all"
+NONE, ALL, MOVING = "none", "all", "what moves"
 MANY = 9  # bodies, from which on trails are drawn only when asked for
 SHADOWS = 200  # bodies, from which on shadows are drawn only when asked for
 MOST_WARNINGS, MOST_TEXT = 20, 600  # shown, and characters of one
@@ -30,6 +32,7 @@ class Panel:
     """viser's controls, by what they mean."""
 
     def __init__(self, gui: Any) -> None:
+        gui.add_html(page_setup(), order=-1.0)
         self.warnings = gui.add_html("", order=0.5, visible=False)
         self.play_folder = gui.add_folder("Playback", order=1)
         with self.play_folder:
@@ -42,7 +45,7 @@ class Panel:
         self.legend = gui.add_html("", order=1.5, visible=False)
         with gui.add_folder("View", order=3):
             self.look = gui.add_button("Look at all")
-            self.follow = gui.add_dropdown("follow", (NONE,), initial_value=NONE)
+            self.follow = gui.add_dropdown("follow", (NONE, MOVING), initial_value=NONE)
             self.trail = gui.add_dropdown("trail", (NONE, ALL), initial_value=NONE)
             self.joints = gui.add_checkbox("joints", True)
             self.frames = gui.add_checkbox("body axes", False)
@@ -71,7 +74,7 @@ class Panel:
     def set_bodies(self, names: Sequence[str], note: str) -> None:
         """The page is of a scene with these bodies; `note` says what of it is not drawn."""
         names = [name[:60] for name in names]
-        self.follow.options = (NONE, *names)
+        self.follow.options = (NONE, MOVING, *names)
         self.trail.options = (NONE, ALL, *names)
         self.chosen.options = (NONE, *names)
         self.follow.value = self.chosen.value = NONE
@@ -154,9 +157,12 @@ class Panel:
         self.timeline.disabled = False
 
 
-def legend(scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Sequence[str] | None) -> str:
-    """HTML of a legend: (kind, colour, value) of the longest arrow of each kind, and what the bands of pressure mean from the
-    first to the last, nothing where no face bears; None where no pressure is drawn."""
+def legend(
+    scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Sequence[str] | None, fastest: float = 0.0
+) -> str:
+    """HTML of a legend: (kind, colour, value) of the longest arrow of each kind; what the bands of pressure mean from the
+    first to the last, nothing where no face bears, None where no pressure is drawn; and the speed (m/s) of the brightest part
+    of trails, 0 where none is drawn."""
     rows = [
         f"<div>longest arrow of {html.escape(name)}: <b style='color:rgb{color}'>{html.escape(size)}</b></div>"
         for name, color, size in scales
@@ -165,12 +171,20 @@ def legend(scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Se
         rows.append(f"<div>{'pressure on faces, in this picture' if pressure else 'no pressure on faces'}</div>")
     if pressure:
         steps = "".join(f"<span style='flex:1;background:rgb{color}'></span>" for color in BANDS)
-        ends = "".join(f"<span>{html.escape(words)}</span>" for words in pressure)
+        rows.append(f"<div style='display:flex;height:12px'>{steps}</div>{_ends(pressure)}")
+    if fastest > 0.0:
+        stops = ",".join(f"rgb{tuple(int(c) for c in color)}" for color in COLORS)
         rows.append(
-            f"<div style='display:flex;height:12px'>{steps}</div>"
-            f"<div style='display:flex;justify-content:space-between'>{ends}</div>"
+            "<div>trails: speed</div>"
+            f"<div style='height:8px;border-radius:3px;background:linear-gradient(90deg,{stops})'></div>"
+            f"{_ends(('0', f'{fastest:.3g} m/s'))}"
         )
-    return f"<div style='padding:2px 12px 6px;font-size:12px'>{''.join(rows)}</div>" if rows else ""
+    return f"<div class='dalembert-legend'>{''.join(rows)}</div>" if rows else ""
+
+
+def _ends(words: Sequence[str]) -> str:
+    spans = "".join(f"<span>{html.escape(word)}</span>" for word in words)
+    return f"<div style='display:flex;justify-content:space-between'>{spans}</div>"
 
 
 # Energy of one body: its potential energies, and the works of the forces that act on it -------------------------------
@@ -267,12 +281,14 @@ class Plots:
         self.forces: Sequence[str] = ()
         self.masses = np.zeros(0)
         self.body = -1
+        self.energy = 0.0  # J, that of the scene: what is much smaller is drawn flat
         with gui.add_folder("Energy audit", order=2):
             kinetic, potential, lost, given = STACK  # each is drawn over those above it
             self._stack = _plot(gui, "energy, J", [lost, potential, kinetic, given])
             self._balance = _plot(gui, "energy error", [("error", "#b4434d", "")])
             self.choice = gui.add_dropdown("quantity", QUANTITIES, initial_value=QUANTITIES[0])
             self._quantity = _plot(gui, QUANTITIES[0], [("quantity", "#5b4bb5", "")])
+            self._unknown = gui.add_html("", visible=False)
             self._stages = gui.add_html("", visible=False)
 
     def set_names(self, forces: Sequence[str], masses: np.ndarray) -> None:
@@ -290,8 +306,9 @@ class Plots:
         further = {name: part[keep] for name, part in frames.further.items()}
         lost, given = _lost_and_given(further.get("work", np.zeros((len(t), 0))))
         above = potential - potential.min()
-        _draw(self._stack, "energy", t, kinetic + above + lost, kinetic + above, kinetic, -given)
-        _draw(self._balance, "energy error", t, balance)
+        size = max(self.energy, float(kinetic.max()), float(above.max()))
+        _draw(self._stack, "energy", FLAT * size, t, kinetic + above + lost, kinetic + above, kinetic, -given)
+        _draw(self._balance, "energy error", ROUNDING * size, t, balance)
         self._draw_choice(t, frames, further, keep)
 
     def _draw_choice(self, t: np.ndarray, frames: Frames, further: Mapping[str, np.ndarray], keep: np.ndarray) -> None:
@@ -300,10 +317,14 @@ class Plots:
         if name == "contacts" and len(frames.contacts) == len(frames):
             values = np.array([len(frames.contacts[i]) for i in keep], float)
         of = "" if name in ("contacts", *QUANTITIES[:3]) or name.startswith(WORK) else " of the body chosen"
-        title = f"{name}{of}" if values is not None else f"{name}{of}: not known here"
+        title = f"{name}{of}"
         if self._quantity.title != title:
             self._quantity.title = title
-        self._quantity.data = (t.copy(), np.zeros(len(t)) if values is None else values.astype(float))
+        self._quantity.visible, self._unknown.visible = values is not None, values is None
+        unknown = f"{html.escape(title)}: {'click a body' if of and self.body < 0 else 'not recorded in this run'}"
+        self._unknown.content = f"<div style='padding:2px 12px 8px;font-size:12px'>{unknown}</div>"
+        if values is not None:
+            _plot_lines(self._quantity, 0.0, t, values.astype(float))
 
     def stages(self, seconds: Mapping[str, float]) -> None:
         """Where the computing time went, s by stage."""
@@ -357,13 +378,38 @@ def _lost_and_given(work: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return -work[:, takes].sum(axis=1), work[:, ~takes].sum(axis=1)
 
 
-def _draw(plot: Any, name: str, times: np.ndarray, *lines: np.ndarray) -> None:
-    """Lines in J, in the unit that keeps the numbers of the axis short."""
-    power = _power(max(float(np.abs(line).max()) for line in lines))
+def _draw(plot: Any, name: str, least: float, times: np.ndarray, *lines: np.ndarray) -> None:
+    """Lines in J on an axis at least `least` J long, in the unit that keeps its numbers short."""
+    low, high = limits(lines, least)
+    power = _power(max(abs(low), abs(high)))
     title = f"{name}, {PREFIXES[power]}J"
     if plot.title != title:
         plot.title = title
-    plot.data = (times.copy(), *(line * 10.0**-power for line in lines))
+    _plot_lines(plot, least * 10.0**-power, times, *(line * 10.0**-power for line in lines))
+
+
+def _plot_lines(plot: Any, least: float, times: np.ndarray, *lines: np.ndarray) -> None:
+    """Lines over time (s), on axes that fit them; see `limits`."""
+    from viser import uplot
+
+    last = float(times[-1]) if times[-1] > times[0] else float(times[0]) + 1e-3
+    plot.scales = {
+        "x": uplot.Scale(time=False, auto=False, range=(float(times[0]), last)),
+        "y": uplot.Scale(auto=False, range=limits(lines, least)),
+    }
+    plot.data = (times.copy(), *lines)
+    plot.visible = True
+
+
+def limits(lines: Sequence[np.ndarray], least: float) -> tuple[float, float]:
+    """The ends of an axis that holds all finite values of some lines and 0, and is at least `least` long."""
+    values = np.concatenate([line[np.isfinite(line)] for line in lines] or [np.zeros(0)])
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=0.0))
+    more = max(least - (high - low), 0.0)
+    share = 0.5 if high == -low else high / (high - low)  # what is above 0 keeps its share
+    low, high = low - (1.0 - share) * more, high + share * more
+    room = 0.05 * (high - low) or 1.0
+    return low - room * (low < 0.0), high + room * (high > 0.0 or low == 0.0)
 
 
 def _power(size: float) -> int:
@@ -385,8 +431,8 @@ def _plot(gui: Any, title: str, lines: Sequence[tuple[str, str, str]]) -> Any:
         (empty,) * (len(lines) + 1),
         (uplot.Series(label="t, s"), *series),
         title=title,
-        scales={"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)},
         aspect=1.6,
+        visible=False,  # until there is something to plot
     )
 
 
@@ -431,6 +477,19 @@ def facts(body: BodyDrawing, number: int, frames: Frames, index: int, share: Sha
     ]
     lines = [f"**{_plain(body.name)}**, t = {frames.times[index]:.3f} s", "", "| | |", "|---|---|"]
     return "\n".join([*lines, *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def brief_facts(body: BodyDrawing, number: int, frames: Frames, index: int) -> str:
+    """What stands beside a body that was clicked: its name, speed and height at the frame `index`."""
+    lines = [_plain(body.name, 40)]
+    if "momentum" in frames.further and body.mass:
+        speed = float(np.linalg.norm(frames.further["momentum"][index, number])) / body.mass
+        lines.append(f"{_rounded(speed)} m/s")
+    return "\n".join([*lines, f"z {_rounded(float(frames.positions[index, number, 2]))} m"])
+
+
+def _rounded(value: float) -> str:
+    return f"{value:.3g}" if abs(value) >= 1e-6 else "0"
 
 
 def _spin(frames: Frames, index: int, number: int) -> np.ndarray | None:

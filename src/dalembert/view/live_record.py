@@ -14,6 +14,7 @@ from .drawing import Extent, SceneDrawing, motion_extent
 from .frames import Frames
 from .live_page import Panel, Plots, Share
 from .live_scene import LiveScene
+from .viewpoint import elevation_of
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -44,6 +45,11 @@ class Playback:
         raise NotImplementedError
 
     @property
+    def watched(self) -> bool:
+        """Whether somebody looks."""
+        return True
+
+    @property
     def time(self) -> float:
         """The instant on the screen, s."""
         return self._time
@@ -65,7 +71,7 @@ class Playback:
             if self._owed > 0:
                 return True
             ahead = self._time + self._panel.speed * LEAD
-            return self._playing and (not len(self._frames) or ahead >= self._frames.times[-1])
+            return self._playing and self.watched and (not len(self._frames) or ahead >= self._frames.times[-1])
 
     def play(self, on: bool = True) -> None:
         """Play from where it stands (from the start where it is at the end), or pause."""
@@ -120,7 +126,7 @@ class Playback:
             now = monotonic()
             passed, last = min(now - last, 0.2), now
             with self._lock:
-                if not self._playing or not len(self._frames):
+                if not self._playing or not len(self._frames) or not self.watched:
                     continue
                 wanted, end = self._time + self._panel.speed * passed, float(self._frames.times[-1])
                 if wanted >= end and not self._running:
@@ -244,6 +250,14 @@ class Record(Playback):
             return motion_extent(self.drawing, *(part[None] for part in self._poses_at_rest()))
         return motion_extent(self.drawing, frames.positions[keep], frames.orientations[keep], frames.particles[keep])
 
+    def _elevation(self) -> float:
+        """Where to look from, degrees above the ground."""
+        frames = self._frames
+        some = thinned(len(frames), EXTENT_FRAMES)
+        poses = (frames.positions[some], frames.orientations[some]) if len(frames) else (
+            part[None] for part in self._poses_at_rest())  # fmt: skip
+        return elevation_of(self.drawing, self._scene.extent, *poses)
+
     def _look(self, words: str, *, aim: bool = False) -> None:
         """Show how far the run has come: the status, the timeline, the plots, and a view of all of it."""
         self._drawn_at, self._words = monotonic(), words
@@ -256,7 +270,9 @@ class Record(Playback):
             self._seen = len(frames)
             extent = self._extent()
             if aim or extent.size > 1.15 * self._scene.extent.size:
-                self._scene.aim(extent)
+                self._scene.aim(extent, self._elevation())
+            else:
+                self._scene.lower_ground(extent.ground)
 
     def _set_playing(self, on: bool) -> None:
         super()._set_playing(on)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .camera import axis_ends, coil_points, rotate, segments
 from .drawing import BACK, BodyDrawing, Extent, LinkDrawing, ParticleDrawing, SceneDrawing, rgb_of
+from .live_stage import Stage, as_sent, intensities
 from .pressure import BANDS, patches_of, scale_words, with_prefix
+from .viewpoint import ELEVATIONS, Focus, direction
 
 # Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
@@ -52,6 +55,7 @@ class LiveBodies:
 
     def _colors(self, rows: np.ndarray) -> np.ndarray:
         colors = np.array([self._bodies[i].rgb for i in rows], float).reshape(-1, 3)
+        colors = intensities(colors)
         chosen = rows == self._chosen
         colors[chosen] = 0.35 * colors[chosen] + 0.65 * CHOSEN
         return colors.astype(np.uint8)
@@ -152,7 +156,7 @@ class LiveLinks:
         if count:
             self._dots = server.scene.add_batched_meshes_simple(
                 "/joints/dots", *ball(0.009 * size, 2), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)), np.zeros((count, 3)),
-                batched_colors=DARK, lod="off", visible=False,
+                batched_colors=intensities(np.array(DARK, float)).astype(np.uint8), lod="off", visible=False,
             )  # fmt: skip
         self._axes = add_lines(server, "/joints/axes", DARK, 3.0)
         self._lines = add_lines(server, "/lines", STRAIGHT)
@@ -352,7 +356,7 @@ class LiveParticles:
         nowhere = np.zeros((group.number, 3), np.float32)
         if len(group.faces):
             front = group.faces.astype(np.uint32)
-            plain = np.array(rgb_of(group.color))
+            plain = as_sent(np.array(rgb_of(group.color), float))
             # Each side is a mesh of its own: one that is seen from both has one colour.
             for side, color in (("front", plain), ("back", BACK * plain)):
                 self.surface.append(
@@ -404,6 +408,7 @@ def _linear(colors: np.ndarray) -> np.ndarray:
 
 TRAIL_POINTS = 200  # of a trail
 MOST = 40  # bodies that have a trail at once
+SHORT = 1e-3  # of the picture: a way too short to draw
 SPEEDS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # of the fastest; dark violet over red to yellow
 COLORS = np.array([[60, 30, 120], [150, 40, 130], [220, 70, 80], [250, 140, 30], [255, 225, 60]], float)
 
@@ -416,18 +421,23 @@ def glow(share: np.ndarray) -> np.ndarray:
 
 
 class LiveTrails:
-    """One object for the trails of all bodies; a trail has always as many segments, so that its colours fit."""
+    """One object for the trails of all bodies; a trail has always as many segments, so that its colours fit.
 
-    def __init__(self, server: Any, bodies: list[BodyDrawing]) -> None:
-        self.server, self.bodies = server, bodies
+    `fastest` (m/s) is the speed of the brightest colour, 0 where no trail is drawn.
+    """
+
+    def __init__(self, server: Any, bodies: list[BodyDrawing], least: float) -> None:
+        """least: the way (m) from which on a trail is drawn."""
+        self.server, self.bodies, self._least = server, bodies, least
         self._handle: Any = None
         self._rows: list[int] = []
-        self._fastest = 0.0
+        self.fastest = 0.0
 
     def draw(self, rows: list[int], times: np.ndarray, past: np.ndarray) -> None:
         """The trails of the bodies `rows` with places (n, b, 3) m at times (n,) s."""
         rows = rows[:MOST]
-        if not rows or len(times) < 2:
+        if not rows or len(times) < 2 or not np.ptp(past[:, rows], axis=0).max(initial=0.0) > self._least:
+            self.fastest = 0.0
             if self._handle is not None:
                 self._handle.visible = False
             return
@@ -441,8 +451,8 @@ class LiveTrails:
         points = past[:, rows][keep].transpose(1, 0, 2)
         gaps = np.diff(times)
         speeds = np.linalg.norm(np.diff(past[:, rows], axis=0), axis=2) / np.where(gaps > 0.0, gaps, np.inf)[:, None]
-        self._fastest = max(self._fastest, float(speeds.max()))
-        at = np.concatenate([speeds[:1], speeds])[keep].T / (self._fastest or 1.0)
+        self.fastest = max(self.fastest, float(speeds.max()))
+        at = np.concatenate([speeds[:1], speeds])[keep].T / (self.fastest or 1.0)
         self._handle.points = np.stack([points[:, :-1], points[:, 1:]], axis=2).reshape(-1, 2, 3).astype(np.float32)
         self._handle.colors = glow(np.stack([at[:, :-1], at[:, 1:]], axis=2).reshape(-1, 2))
         self._handle.visible = True
@@ -451,6 +461,7 @@ class LiveTrails:
 # The scene and its camera ---------------------------------------------------------------------------------------------
 
 FIELD_OF_VIEW = 0.7  # radians, vertically
+AWAY = 0.62  # of the size of what is framed: what is seen of it on either side of its middle
 SHEET = 0.22  # of the height of a narrow page: how far above its middle the scene is seen
 HAND = (214, 64, 56)
 
@@ -461,16 +472,16 @@ class LiveScene:
     def __init__(self, server: Any, drawing: SceneDrawing, extent: Extent) -> None:
         self.server, self.drawing = server, drawing
         self.names = [body.name for body in drawing.bodies]
-        self.extent = extent
+        self.extent, self.elevation = extent, ELEVATIONS[0]
         self._placed: dict[int, np.ndarray] = {}  # where this put the camera of each client
         self._followed: np.ndarray | None = None
-        self._grid = server.scene.add_grid(
-            "/ground", infinite_grid=True, cell_color=(222, 226, 232), section_color=(190, 196, 206), shadow_opacity=0.3
-        )
+        self._stage = Stage(server)
+        self.focus = Focus(drawing, extent)
+        self._label = server.scene.add_label("/chosen", "", visible=False, anchor="bottom-left", font_screen_scale=1.1)
         self.bodies = LiveBodies(server, drawing.bodies, 0.012 * extent.size)
         self.particles = [LiveParticles(server, f"/particles/{i}", g) for i, g in enumerate(drawing.particles)]
-        self.links = LiveLinks(server, drawing, extent.size)
-        self.trails = LiveTrails(server, drawing.bodies)
+        self.links = LiveLinks(server, drawing, drawing.mark_size(extent.size))
+        self.trails = LiveTrails(server, drawing.bodies, SHORT * extent.size)
         self.overlays = LiveOverlays(server, drawing, extent.size)
         self._hand = add_lines(server, "/hand", HAND, 4.0)
         server.initial_camera.fov = FIELD_OF_VIEW
@@ -499,7 +510,7 @@ class LiveScene:
         self.links.show_joints = joints
         self.bodies.show_axes(axes)
         self.bodies.cast_shadows(shadows)
-        self.server.scene.configure_default_lights(cast_shadow=shadows)
+        self._stage.cast_shadows(shadows)
         self.bodies.show_through(PRESSURE in kinds)
         self.overlays.show(kinds)
 
@@ -513,17 +524,16 @@ class LiveScene:
 
     # ---- the camera ------------------------------------------------------------------------------------------------
 
-    def aim(self, extent: Extent, *, anew: bool = False) -> None:
-        """Look at a box: new pages, and those open whose camera nobody has moved since, or all of them if `anew`."""
+    def aim(self, extent: Extent, elevation: float | None = None, *, anew: bool = False) -> None:
+        """Look at a box, from `elevation` degrees above the ground (None: as before): new pages, and those open whose camera
+        nobody has moved since, or all of them if `anew`."""
         self.extent = extent
+        self.elevation = self.elevation if elevation is None else elevation
         self.overlays.resize(extent.size)
         for group in self.particles:
             group.resize(extent.size)
-        cell = 10.0 ** np.floor(np.log10(extent.size / 3.0))
-        self._grid.position = (0.0, 0.0, extent.ground)
-        self._grid.cell_size, self._grid.section_size, self._grid.fade_distance = cell, 5.0 * cell, 10.0 * extent.size
-        towards = np.array([np.cos(extent.yaw), np.sin(extent.yaw), 0.3])
-        away = 0.62 * extent.size / np.tan(0.5 * FIELD_OF_VIEW) * towards / np.linalg.norm(towards)
+        self._stage.fit(extent)
+        away = AWAY * extent.size / np.tan(0.5 * FIELD_OF_VIEW) * direction(self.elevation, extent.yaw)
         camera = self.server.initial_camera
         previous = camera.position.copy()
         camera.look_at, camera.position = extent.center, extent.center + away
@@ -531,6 +541,12 @@ class LiveScene:
             moved = client.camera.position - self._placed.get(number, previous)
             if anew or np.linalg.norm(moved) < 1e-3 * extent.size:
                 self._place(client, away)
+
+    def lower_ground(self, height: float) -> None:
+        """Put the ground at a height (m) if it is higher: nothing moves below it."""
+        if height < self.extent.ground:
+            self.extent = replace(self.extent, ground=height)
+            self._stage.fit(self.extent)
 
     def _place(self, client: Any, away: np.ndarray) -> None:
         """Put a client's camera at `away` from the middle; on a page higher than wide it is further off, and sees the middle
@@ -557,3 +573,28 @@ class LiveScene:
             shift = here - (camera.look_at if self._followed is None else self._followed)
             camera.position = camera.position + shift  # the point looked at moves along
         self._followed = here
+
+    def follow_motion(self, position: np.ndarray, velocity: np.ndarray, passed: float) -> None:
+        """Frame what moves, bodies at position (b, 3) m with velocity (b, 3) m/s, after `passed` s of the clock; pages whose
+        camera somebody turns or moves keep its direction."""
+        focus = self.focus
+        if not focus.follow(position, velocity, passed) or focus.center is None:
+            return
+        distance = AWAY * focus.size / np.tan(0.5 * FIELD_OF_VIEW)
+        for client in self.server.get_clients().values():
+            camera = client.camera
+            towards = camera.position - camera.look_at
+            away = max(distance / min(1.0, camera.aspect), 1e-9) * towards / (np.linalg.norm(towards) or 1.0)
+            camera.position, camera.look_at = focus.center + away, focus.center
+            self._placed[client.client_id] = focus.center + away
+
+    # ---- the chosen body -------------------------------------------------------------------------------------------
+
+    def label(self, body: int, text: str, position: np.ndarray) -> None:
+        """Say something of a body beside it, at positions (b, 3) m of all; −1 for none."""
+        self._label.visible = body >= 0
+        if body >= 0:
+            bound = min(self.drawing.bodies[body].bound, 0.1 * self.extent.size)
+            self._label.position = position[body] + (0.0, 0.0, 1.1 * bound)
+            if self._label.text != text:
+                self._label.text = text

@@ -25,6 +25,7 @@ PALETTE = ("#2c5aa0", "#f0a44b", "#2f8f6b", "#9cc3ea", "#a8323f", "#c9b458", "#6
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
 HATCHES = (None, None, "////", "....", "\\\\\\\\", "xxxx")
 LEAST = 1e-20  # of logarithmic axes
+FLAT, ROUNDING = 1e-4, 1e-13  # of the energy of a scene: the least length of the axes of energy, and of its error
 AXES = (4, 2, 0)  # of the palette: red, green and blue for x, y and z
 
 

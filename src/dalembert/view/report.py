@@ -31,8 +31,9 @@ from .drawing import (
     thinning_note,
     trajectory_drawing,
 )
-from .plots import drawn_works, ledger_parts
+from .plots import FLAT, ROUNDING, drawn_works, ledger_parts
 from .report_contacts import contact_data, pack
+from .viewpoint import elevation_of, is_scattered
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -277,7 +278,9 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     frames = kept_frames(trajectory, len(rows))
     meshes, mesh_of = _shared_meshes(drawing.bodies)
     has = trajectory.__contains__
+    poses = trajectory["position"].values[frames], trajectory["orientation"].values[frames]
     moving = [np.linalg.norm(np.ptp(track, axis=0)) for track in np.moveaxis(trajectory["position"].values, 1, 0)]
+    trail = int(np.argmax(moving)) if moving else -1
     return {
         "times": pack(trajectory.times[frames], "<f8"),
         "recorded": len(trajectory.bodies),
@@ -291,8 +294,11 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "lines": links(drawing, drawing.lines, drawn.lines),
         "curves": [{"name": curve.name, "points": curve.points.tolist()} for curve in drawing.curves],
         "ground": extent.ground,
-        "camera": _camera(extent),
-        "trail": int(np.argmax(moving)) if moving else -1,
+        "camera": _camera(extent, np.radians(elevation_of(drawing, extent, *poses))),
+        "marks": drawing.mark_size(extent.size),
+        "trail": trail,
+        "follow": trail if is_scattered(drawing, extent, _first_places(drawing, poses[0])) else -1,
+        "least": _least_axes(trajectory, drawing, extent),
         "energies": _energies(trajectory, frames),
         "ledger": [{"name": name, "values": pack(values[frames])} for name, values in ledger_parts(trajectory)],
         "contacts": contact_data(trajectory, frames),
@@ -367,12 +373,37 @@ def _reaction(trajectory: Trajectory, name: str, frames: np.ndarray) -> str | No
     return pack(trajectory[name].values[frames])
 
 
-def _camera(extent: Extent) -> dict[str, Any]:
-    """The first view: yaw and pitch in radians, distance, target and size in m."""
+def _first_places(drawing: SceneDrawing, positions: np.ndarray) -> np.ndarray:
+    """Where all bodies are at first, (b, 3) m, from those of the recorded ones (time, n, 3)."""
+    still = [body.position for body in drawing.bodies[positions.shape[1] :]]
+    return np.concatenate([positions[0], np.reshape(still, (-1, 3))])
+
+
+def _least_axes(trajectory: Trajectory, drawing: SceneDrawing, extent: Extent) -> dict[str, float]:
+    """The least lengths of the axes of energy and its error (J), and of the residuals of momentum: what is smaller than
+    rounding leaves of the scene's own energy and momentum is drawn flat."""
+    masses = np.array([body.mass or 0.0 for body in drawing.bodies])
+    gravity = float(np.linalg.norm(_numbers(trajectory.scene_description.get("gravity")) or 0.0))
+    energy = max(
+        float(masses.sum()) * gravity * extent.size,
+        float(np.nanmax(trajectory["kinetic"].values)),
+        float(np.ptp(trajectory["potential"].values)),
+    )
+    energy = energy if np.isfinite(energy) else 0.0
+    momentum = float(np.sqrt(2.0 * masses.sum() * energy))
+    return {
+        "energy": FLAT * energy, "error": ROUNDING * energy,
+        "linear": ROUNDING * momentum, "angular": ROUNDING * momentum * extent.size,
+    }  # fmt: skip
+
+
+def _camera(extent: Extent, pitch: float) -> dict[str, Any]:
+    """The first view: yaw and pitch in radians, distance, target and size in m, and the distance to one body (`near`)."""
     return {
         "yaw": float(extent.yaw),
-        "pitch": 0.32,
+        "pitch": float(pitch),
         "distance": 1.6 * extent.size,
+        "near": 0.16 * extent.size,
         "target": extent.center.tolist(),
         "size": extent.size,
     }

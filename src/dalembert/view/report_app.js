@@ -6,7 +6,7 @@ const orientation = unpack(run.orientation, Float32Array);
 const bodyCount = run.recorded;
 const byId = (id) => document.getElementById(id);
 const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);
-const state = { t: times[0], index: 0, playing: false, speed: 1, follow: -1, trail: run.trail, dirty: true };
+const state = { t: times[0], index: 0, playing: false, speed: 1, follow: run.follow, offset: [0, 0, 0], trail: run.trail, dirty: true };
 const duration = times[times.length - 1] - times[0];
 
 // The frames before and after time state.t, and how far it is from the one to the other, 0 to 1.
@@ -74,7 +74,7 @@ function chooser(id, first, names, value, onChange) {
 function wireControls() {
   const recorded = run.bodies.slice(0, bodyCount).map((b) => b.name);
   for (const id of ["follow", "trail"]) byId(id).parentElement.hidden = !bodyCount;
-  chooser("follow", "free camera", recorded, -1, (b) => {
+  chooser("follow", "free camera", recorded, state.follow, (b) => {
     state.follow = b;
     state.offset = [0, 0, 0];
   });
@@ -87,7 +87,8 @@ function wireControls() {
   byId("forces").parentElement.hidden = !contactPoints;
   byId("reset").addEventListener("click", () => {
     Object.assign(view, { ...run.camera, target: run.camera.target.slice() });
-    state.offset = [0, 0, 0];
+    [state.offset, state.follow] = [[0, 0, 0], -1];
+    byId("follow").value = "-1";
     state.dirty = true;
   });
   const scrub = byId("scrub");

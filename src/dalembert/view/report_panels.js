@@ -27,7 +27,7 @@ function makePanels(onSeek) {
   const plots = [energyPanel(parent, onSeek)];
   if (run.balance) {
     const values = unpack(run.balance, Float32Array);
-    const plot = new Plot(parent, times, { title: "Energy error, J", unit: "J", onSeek });
+    const plot = new Plot(parent, times, { title: "Energy error, J", unit: "J", least: run.least.error, onSeek });
     plot.setSeries([{ name: "error", values, color: PALETTE[4] }]);
     plots.push(plot);
   }
@@ -53,7 +53,7 @@ function stack(parts) {
 
 // What the energy at the start has become, stacked (the sum stays level), or every entry of the ledger as a line.
 function energyPanel(parent, onSeek) {
-  const plot = new Plot(parent, times, { title: "Energy, J", unit: "J", onSeek });
+  const plot = new Plot(parent, times, { title: "Energy, J", unit: "J", least: run.least.energy, onSeek });
   const colored = ({ name, values, strong }, i) => (
     { name, values: unpack(values, Float32Array), color: strong ? INK : PALETTE[i % PALETTE.length], dash: strong });
   const [lines, parts] = [run.energies.map(colored), run.ledger.map(colored)];
@@ -94,7 +94,7 @@ function jointChooser(plot, first, onChange) {
 // What momentum has changed beyond the impulses of forces and reactions.
 function momentumPanel(parent, kind, data, unit, onSeek) {
   const flat = unpack(data, Float32Array);
-  const plot = new Plot(parent, times, { title: `Residual of ${kind} momentum, ${unit}`, unit, onSeek });
+  const plot = new Plot(parent, times, { title: `Residual of ${kind} momentum, ${unit}`, unit, least: run.least[kind], onSeek });
   plot.setSeries([0, 1, 2].map((k) => ({ name: "xyz"[k], values: column(flat, 3, k), color: PALETTE[AXES[k]] })));
   return plot;
 }

@@ -1,6 +1,7 @@
 // The picture of a run: bodies, particles, lines, trails and joints at one instant, and the camera that a person moves.
 
-const view = { yaw: run.camera.yaw, pitch: run.camera.pitch, distance: run.camera.distance, target: run.camera.target.slice() };
+const view = { yaw: run.camera.yaw, pitch: run.camera.pitch, target: run.camera.target.slice(),
+  distance: run.follow < 0 ? run.camera.distance : run.camera.near }; // parts far from each other are seen one at a time
 const FOV = 0.6;
 const size = run.camera.size;
 
@@ -69,7 +70,7 @@ function makeScene(canvas) {
     if (byId("anchors").checked) {
       const joints = run.joints.filter((j) => j.until === null || state.t <= j.until);
       const strokes = joints.filter((j) => j.axis).map((j) => {
-        const along = scale(j.axis, 0.035 * size);
+        const along = scale(j.axis, 0.035 * run.marks);
         return [anchor(j.a, sub(j.a.anchor, along)), anchor(j.a, add(j.a.anchor, along))];
       });
       const axes = segmentCorners(strokes, [0.13, 0.16, 0.22, 1]);
@@ -90,7 +91,7 @@ function coil(a, b, coils) {
   const points = [a];
   for (let i = 0; i <= 14 * coils; i++) {
     const [s, angle] = [0.1 + (0.8 * i) / (14 * coils), (2 * Math.PI * i) / 14];
-    const radius = 0.016 * size;
+    const radius = 0.016 * run.marks;
     points.push(add(add(a, scale(axis, s)), add(scale(side, radius * Math.cos(angle)), scale(other, radius * Math.sin(angle)))));
   }
   points.push(b);

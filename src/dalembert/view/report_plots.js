@@ -21,7 +21,7 @@ function formatNumber(x, digits = 4) {
 }
 
 class Plot {
-  // options: {title, unit, log, onSeek(t)}; series: [{name, color, values, dash, bands}] over times (n,);
+  // options: {title, unit, log, least, onSeek(t)}, least the least length of its axis; series: [{name, color, values, dash, bands}] over times (n,);
   // bands, pairs of edges, are filled.
   constructor(parent, times, options) {
     Object.assign(this, { times, options, series: [], hidden: new Set(), index: 0 });
@@ -79,6 +79,8 @@ class Plot {
       const [a, b] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
       return [a, Math.max(b, a + 1)];
     }
+    const more = Math.max((this.options.least || 0) - (high - low), 0) / 2; // what is much smaller is drawn flat
+    [low, high] = [low - more, high + more];
     const pad = 0.06 * (high - low) || Math.abs(high) * 0.1 || 1;
     return [low - pad, high + pad];
   }

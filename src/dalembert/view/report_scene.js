@@ -105,8 +105,8 @@ uniform vec4 color; uniform mediump vec3 light; uniform float shade;
 varying mediump vec3 n;
 void main() {
   vec3 m = normalize(gl_FrontFacing ? n : -n);
-  float lit = 0.66 + 0.16 * m.z + 0.42 * max(dot(m, light), 0.0);
-  gl_FragColor = vec4(min(color.rgb * mix(1.0, lit, shade) + shade * 0.04, 1.0), color.a);
+  float lit = 0.56 + 0.16 * m.z + 0.46 * max(dot(m, light), 0.0);
+  gl_FragColor = vec4(min(color.rgb * mix(1.0, lit, shade) + shade * 0.02, 1.0), color.a);
 }`;
 const LINE_VERTEX = `
 attribute vec3 start; attribute vec3 end; attribute vec2 corner; attribute vec4 tint;
@@ -232,7 +232,7 @@ class Renderer {
       for (const item of items) {
         this.bind(this.mesh, item.buffer);
         gl.uniformMatrix4fv(uniforms.model, false, item.model);
-        gl.uniform4fv(uniforms.color, shadow ? [0.1, 0.13, 0.2, 0.13] : [...item.color, 1]);
+        gl.uniform4fv(uniforms.color, shadow ? [0.1, 0.13, 0.2, 0.24] : [...item.color, 1]);
         gl.drawArrays(gl.TRIANGLES, 0, item.count);
       }
     }

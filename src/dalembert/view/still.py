@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ import numpy as np
 from ..core.file_format import MOVIES, PICTURES, require_suffix
 from ..core.thread_pool import cores
 from .camera import Camera, axis_ends, coil_points, rotate, segments, thinned
-from .canvas import SOLID, SURFACE, Canvas, backdrop_of
+from .canvas import SOLID, SURFACE, Background, Canvas, backdrop_of
 from .contact_drawing import ContactDrawing, chosen_kinds
 from .drawing import (
     End,
@@ -29,12 +30,14 @@ from .drawing import (
     thinned_scene,
 )
 from .frames import Frames
+from .viewpoint import elevation_of
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
 INK, STRAIGHT, CURVE = (np.array(rgb) / 255.0 for rgb in ((35, 42, 53), (64, 74, 92), (89, 97, 115)))
 WHITE = np.ones(3)
+UNIT_BOX = np.array([[(i >> k & 1) * 2.0 - 1.0 for k in range(3)] for i in range(8)])
 MAX_POINTS = 20_000  # free particles in a picture
 GHOST = 0.25  # how much of a ghost's colour is left
 LINE = 1 / 300  # of the picture's height: the width of a rod or a spring
@@ -92,8 +95,9 @@ def within(trajectory: Trajectory, name: str, time: float) -> None:
 
 def picture(
     trajectory: Trajectory, *, time: float | None = None, trail: bool = True, ghosts: Iterable[float] = (),
-    arrows: Iterable[Arrow] = (), elevation: float = 16.0, azimuth: float | None = None, ground: float | None = None,
-    size: tuple[int, int] = (1200, 900), fine: int = 3, contacts: Iterable[str] = (),
+    arrows: Iterable[Arrow] = (), elevation: float | None = None, azimuth: float | None = None,
+    ground: float | None = None, size: tuple[int, int] = (1200, 900), fine: int = 3, contacts: Iterable[str] = (),
+    focus: Iterable[str] = (),
 ) -> np.ndarray:  # fmt: skip
     """The scene at `time` s (default: the end), (height, width, 3) uint8.
 
@@ -103,13 +107,16 @@ def picture(
         trail: whether the paths of bodies up to then are drawn.
         ghosts: other instants, s, at which the bodies are drawn faintly as well.
         arrows: vectors at points of bodies, drawn at `time` and at the ghosts.
-        elevation, azimuth: where to look from, degrees above the ground and about z from x; by itself, across the motion.
+        elevation, azimuth: where to look from, degrees above the ground and about z from x; by itself, across the motion, at
+            16° or from higher where large bodies at rest (terrain) hide the others.
         ground: its height, m; by itself, just below the motion.
         size: width and height in pixels, of fine × fine samples each.
         contacts: what is drawn of the contact points: "forces", arrows on bodies, and "pressure", of faces that touch; with a
             legend.
+        focus: names of the bodies that fill the picture; all, if none is given.
 
-    Raises ValueError for a time, or a ghost, that is not within the run, and for contacts of a run that has none recorded.
+    Raises ValueError for a time, or a ghost, that is not within the run, for contacts of a run that has none recorded, and
+    for the name of a body that is not there.
     """
     ghosts, kinds = list(ghosts), chosen_kinds(trajectory, contacts)
     for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):
@@ -118,7 +125,8 @@ def picture(
     now = pictures.instant(float(trajectory.times[-1]) if time is None else float(time))
     others, arrows = [pictures.instant(t) for t in ghosts], list(arrows)
     tracks = pictures.tracks(now.time) if trail else np.zeros((0, 2, 3))
-    camera = pictures.camera(pictures.points([*others, now], tracks, arrows), elevation, azimuth, size)
+    framed = pictures.points_of(focus, [*others, now]) or [pictures.points([*others, now], tracks, arrows)]
+    camera = pictures.camera(np.concatenate(framed), elevation, azimuth, size)
     return pictures.draw(camera, now, others, arrows, tracks, fine)
 
 
@@ -148,7 +156,7 @@ class Pictures:
         self.extent: Extent = extent if ground is None else replace(extent, ground=ground)
         self.contacts = ContactDrawing(self.frames, contacts, self.extent.size)
         self.solids = Solids(bodies)
-        self._back: tuple[Camera, np.ndarray] | None = None
+        self._back: tuple[Camera, Background] | None = None
         self._casting = self.solids.casting(extent.size)
 
     def instant(self, time: float) -> Instant:
@@ -161,8 +169,15 @@ class Pictures:
         past = self.frames.positions[self.frames.times <= time + 1e-12, : self._recorded]
         return past[thinned(len(past), 800)].swapaxes(0, 1)
 
-    def camera(self, points: np.ndarray, elevation: float, azimuth: float | None, size: tuple[int, int]) -> Camera:
-        """From a direction in degrees (by itself, across the motion), filled by these points."""
+    def camera(
+        self, points: np.ndarray, elevation: float | None, azimuth: float | None, size: tuple[int, int]
+    ) -> Camera:
+        """From a direction in degrees (by itself, across the motion, from where terrain hides little), filled by these
+        points."""
+        if elevation is None:
+            some = thinned(len(self.frames), LOOKED_AT)
+            moved = self.frames.positions[some], self.frames.orientations[some]
+            elevation = elevation_of(self.drawing, self.extent, *moved)
         return Camera.around(points, elevation, np.degrees(self.extent.yaw) if azimuth is None else azimuth, size)
 
     def draw(
@@ -178,7 +193,7 @@ class Pictures:
         if self._back is None or self._back[0] is not camera:
             self._back = camera, backdrop_of(camera, self.extent)
         canvas, drawing, size = Canvas(camera, self.extent, self._back[1]), self.drawing, self.extent.size
-        width = max(1.0, camera.size[1] * LINE)
+        width, marks = max(1.0, camera.size[1] * LINE), drawing.mark_size(size)
         for instant, strength in [*((ghost, GHOST) for ghost in ghosts), (now, 1.0)]:
             corners, normals = self.solids.at(instant.positions, instant.turns)
             casts = self._casting & (strength == 1.0)
@@ -188,7 +203,7 @@ class Pictures:
                 canvas.add_balls(ball, body.radius or DOT * size, _pale(np.array(body.rgb) / 255.0, strength))
             for link in drawing.lines:
                 if instant.time <= link.until:
-                    points = coil_points(instant.at(link.a), instant.at(link.b), link.coils, 0.016 * size)
+                    points = coil_points(instant.at(link.a), instant.at(link.b), link.coils, 0.016 * marks)
                     canvas.add_strokes(segments(points), _pale(STRAIGHT, strength), width)
             for cable in drawing.cables:
                 if instant.time <= cable.until:
@@ -204,7 +219,7 @@ class Pictures:
         for body, track in zip(drawing.bodies, tracks, strict=False):
             canvas.add_strokes(segments(track), _pale(np.array(body.rgb) / 255.0, 0.65), 0.8 * width)
         dotted = [joint for joint in drawing.joints if joint.kind != "point_on_curve" and not joint.within_particles]
-        _add_joints(canvas, [joint for joint in dotted if now.time <= joint.until], now, size, width)
+        _add_joints(canvas, [joint for joint in dotted if now.time <= joint.until], now, marks, width)
         for group in drawing.particles:
             _add_particles(canvas, group, now.particles, size, width)
         self.contacts.add_arrows(canvas, now.time, width)
@@ -229,6 +244,19 @@ class Pictures:
         points = np.concatenate(found)
         return points if len(points) else np.stack([low, high])
 
+    def points_of(self, names: Iterable[str], instants: list[Instant]) -> list[np.ndarray]:
+        """Points (n, 3) of the bodies of these names at some instants."""
+        known = [body.name for body in self.drawing.bodies]
+        found = []
+        for name in names:
+            if name not in known:
+                raise ValueError(f"focus: there is no body {name!r}; there are {', '.join(known[:20])}")
+            b = known.index(name)
+            body = self.drawing.bodies[b]
+            mesh = body.vertices - body.center if len(body.vertices) else (body.radius or 0.0) * UNIT_BOX
+            found += [instant.positions[b] + rotate(instant.turns[b][None], mesh) for instant in instants]
+        return found
+
     def _arrow(self, arrow: Arrow, instant: Instant) -> tuple[np.ndarray, np.ndarray]:
         """The shaft (2, 3) and the head (3, 3) of an arrow."""
         body = [drawn.name for drawn in self.drawing.bodies].index(arrow.body)
@@ -242,7 +270,10 @@ class Pictures:
 
 
 def _add_joints(canvas: Canvas, joints: list[LinkDrawing], instant: Instant, size: float, width: float) -> None:
-    """A dot at each joint, and a stroke along its axis, which nothing hides."""
+    """A dot at each joint, and a stroke along its axis, which nothing hides; small where what they hold is, of `size` m."""
+    camera = canvas.camera
+    pixels = camera.scale * size / float(np.linalg.norm(camera.eye - canvas.extent.center))
+    width = min(width, max(0.004 * pixels, 0.3))
     for joint in joints:
         if joint.axis is not None:
             along = joint.axis if joint.a.body < 0 else rotate(instant.turns[joint.a.body], joint.axis)
@@ -281,7 +312,7 @@ WORKERS = 4
 
 def save_movie(
     trajectory: Trajectory, path: str | os.PathLike[str], *, speed: float = 1.0, rate: float | None = None,
-    size: tuple[int, int] | None = None, trail: bool = True, clock: bool = True, elevation: float = 16.0,
+    size: tuple[int, int] | None = None, trail: bool = True, clock: bool = True, elevation: float | None = None,
     azimuth: float | None = None, ground: float | None = None, contacts: Iterable[str] = (),
 ) -> Path:  # fmt: skip
     """Write the whole run as a film to `path`, .mp4 (needs ``pip install 'dalembert[movie]'``) or .gif; all or nothing.
@@ -343,19 +374,24 @@ def _in_order(draw: Any, times: np.ndarray) -> Iterator[np.ndarray]:
     """Frames, drawn by a few threads, some ahead of the encoder."""
     workers = min(WORKERS, cores())
     with ThreadPoolExecutor(workers) as pool:
-        for i in range(0, len(times), 4 * workers):
-            yield from pool.map(draw, times[i : i + 4 * workers])
+        ahead = deque[Future[np.ndarray]]()
+        for time in times:
+            ahead.append(pool.submit(draw, time))
+            if len(ahead) > 3 * workers:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
 
 
 def _with_clock(picture: np.ndarray, now: Instant, speed: float) -> np.ndarray:
     from PIL import Image, ImageDraw, ImageFont
 
-    image = Image.fromarray(picture)
-    size = max(11, image.height // 32)
+    size = max(11, picture.shape[0] // 32)
+    strip = Image.fromarray(picture[-2 * size :])
     text = f"{now.time:.2f} s" + (f"   {speed:g} × real time" if speed != 1.0 else "")
-    at = (0.7 * size, image.height - 1.7 * size)
-    ImageDraw.Draw(image).text(at, text, fill=(90, 98, 112), font=ImageFont.load_default(size))
-    return np.asarray(image)
+    ImageDraw.Draw(strip).text((0.7 * size, 0.3 * size), text, fill=(70, 78, 92), font=ImageFont.load_default(size))
+    picture[-2 * size :] = np.asarray(strip)
+    return picture
 
 
 def _mp4(path: Path, frames: Iterable[np.ndarray], size: tuple[int, int], rate: float) -> None:
