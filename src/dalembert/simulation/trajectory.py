@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Unpack
 
 import numpy as np
 
-from ..core.file_format import SAVED, require_suffix
+from ..core.file_format import SAVED, TABLES, require_suffix
 from ..core.keywords import with_keywords
 from ..core.status import warn
 from .picture_options import MovieOptions, PictureOptions
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
     from ..contact.contact_point import Contact
@@ -95,6 +96,7 @@ VARIABLES: dict[str, Variable] = {
     "orientation": Variable(("time", "body", "wxyz"), "1", "unit quaternion, body to world", required=True),
     "momentum": Variable(("time", "body", "xyz"), "kg m/s", "linear momentum, world axes"),
     "angular_momentum": Variable(("time", "body", "xyz"), "kg m^2/s", "about the centre of mass, world axes"),
+    "angular_velocity": Variable(("time", "body", "xyz"), "rad/s", "of each body, world axes"),
     "particle_position": Variable(("time", "particle", "xyz"), "m", "particles, world axes"),
     "particle_momentum": Variable(("time", "particle", "xyz"), "kg m/s", "of each particle, world axes"),
     "kinetic": Variable(("time",), "J", "kinetic energy", required=True),
@@ -426,13 +428,12 @@ def write(dataset: xarray.Dataset, path: Path, hashed: bool = True) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(path.parent).free < dataset.nbytes:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-    return _write(lambda temporary: _fill(_hashed(dataset) if hashed else dataset, temporary), path)
+    return write_with(lambda temporary: _fill(_hashed(dataset) if hashed else dataset, temporary), path)
 
 
 def write_bytes(content: bytes, path: Path) -> Path:
     """Write what `encode` gave, in the same way."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return _write(lambda temporary: Path(temporary).write_bytes(content), path)
+    return write_with(lambda temporary: Path(temporary).write_bytes(content), path)
 
 
 def _hashed(dataset: xarray.Dataset) -> xarray.Dataset:
@@ -459,7 +460,10 @@ def _fill(dataset: xarray.Dataset, target: Any) -> None:
             dataset.to_netcdf(target, engine="h5netcdf")
 
 
-def _write(fill: Callable[[str], Any], path: Path) -> Path:
+def write_with(fill: Callable[[str], Any], path: Path) -> Path:
+    """Let `fill` write a temporary file beside `path`, and rename it over that. Returns the path. Raises OSError, and what
+    `fill` raises; then nothing is left."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
@@ -536,6 +540,7 @@ class Trajectory:
         orientation: xarray.DataArray
         momentum: xarray.DataArray
         angular_momentum: xarray.DataArray
+        angular_velocity: xarray.DataArray
         particle_position: xarray.DataArray
         particle_momentum: xarray.DataArray
         kinetic: xarray.DataArray
@@ -839,9 +844,41 @@ class Trajectory:
         return selected[[v for v in selected.data_vars if "particle" in self.dataset[v].dims]]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF-4 to `path`, .nc, whole or not at all: a temporary file beside it is renamed over it. Raises
-        ValueError for another suffix."""
-        return write(self.dataset, require_suffix(path, *SAVED))
+        """Write the run to `path`, whole or not at all: a temporary file beside it is renamed over it. The suffix chooses:
+
+        - .nc: NetCDF-4, all of the run; `load` reads it;
+        - .csv, .parquet: the table of `to_pandas`, without the scene and its report.
+
+        Raises ValueError for another suffix, and ImportError for .parquet without pyarrow.
+        """
+        path = require_suffix(path, *SAVED, *TABLES)
+        if path.suffix.lower() in SAVED:
+            return write(self.dataset, path)
+        from .data_frame import save_table
+
+        return save_table(self, path)
+
+    def to_pandas(self, *, particles: bool | None = None) -> pandas.DataFrame:
+        """The frames as a `pandas.DataFrame`, whose index is the time in s.
+
+        A column is called by what it belongs to, the quantity and the unit: ``box.x [m]``, ``box.wz [rad/s]``,
+        ``pivot.force_x [N]``, ``air.work [J]``, ``kinetic [J]``. Values are those of the arrays, to the last bit.
+
+        particles : whether each particle has columns, such as ``sand[3].x [m]``. By itself each has, of a run with up to 200;
+            of larger runs each group has its mean, ``sand.mean_x [m]``. False: no columns of particles.
+
+        Raises ValueError for another `particles`.
+
+        >>> import dalembert as dal
+        >>> scene = dal.Scene("thrown")
+        >>> ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, velocity=(1.0, 0.0, 5.0))
+        >>> table = dal.simulate(scene, 1.0, rtol=1e-10).trajectory.to_pandas()
+        >>> round(float(table["ball.z [m]"].max()), 3)
+        1.274
+        """
+        from .data_frame import data_frame
+
+        return data_frame(self, particles)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
@@ -850,7 +887,10 @@ class Trajectory:
         Raises:
             FileNotFoundError: there is no such file.
             TrajectoryError: the file is damaged, is not a trajectory, or is too large; the message names it.
+            ValueError: the file is a table, which does not have all of the run.
         """
+        if Path(path).suffix.lower() in TABLES:
+            raise ValueError(f"{str(path)!r} is a table, without all of the run; read it with pandas, and save runs as .nc")
         return cls(read(Path(path)), source=str(path))
 
     @with_keywords(PictureOptions)
