@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.c_function import C_TYPE
 from ..core.jit import DISABLED
 from ..core.keywords import with_keywords
+from ..core.notebook import block, lines, title
 from ..core.status import MESSAGES, OK
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
@@ -248,6 +249,20 @@ class Batch:
         span = f"{self.times[-1]:g} s" if len(self.times) else "nothing"
         failed = f", {len(self.failed)} failed" if len(self.failed) else ""
         return f"<Batch of {len(self)} × {self.model.name!r}: {span}, {len(self.times)} instants{failed}>"
+
+    def _repr_html_(self) -> str:
+        span = f"{self.times[-1]:g} s" if len(self.times) else "nothing"
+        done = self.ok
+        rows = [
+            ("members", f"{len(self)}, of which {int(done.sum())} reached the end"),
+            *([("failed", _listed(self.failed))] * (not done.all())),
+            *([("interrupted", "by Ctrl-C")] * self.interrupted),
+            ("simulated", f"{span}, {len(self.times)} instants each"),
+            ("wall time", f"{self.wall_time:.4g} s on {self.threads} threads"),
+            ("steps of a member", _spread(self.steps)),
+            ("worst joint error", f"{_largest(self.joint_error)} m, {_largest(self.joint_velocity_error)} m/s"),
+        ]
+        return block(title(f"Batch of {self.model.name!r}"), lines(rows, ("failed", "interrupted")))
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -865,3 +880,21 @@ def _require_room(members: int, rows: int, size: int) -> None:
             f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
             "fewer frames a second (frames=...), or run fewer members at a time"
         )
+
+
+def _listed(members: NDArray[np.int64]) -> str:
+    """The first of many numbers of members."""
+    return ", ".join(map(str, members[:20].tolist())) + (f" and {len(members) - 20} more" if len(members) > 20 else "")
+
+
+def _spread(values: NDArray[np.int64]) -> str:
+    """The least and the largest of counts."""
+    if not len(values):
+        return "none"
+    low, high = int(values.min()), int(values.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _largest(values: NDArray[np.float64]) -> str:
+    found = values[np.isfinite(values)]
+    return f"{found.max():.3g}" if found.size else "0"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .trajectory import VARIABLES, write_with
+from .netcdf import write_with
+from .trajectory import VARIABLES
 
 if TYPE_CHECKING:
     import pandas

@@ -44,7 +44,7 @@ FURTHER_FRAMES = (
 
 
 class Recorder:
-    """Collects frames: the state, the energies, the angular velocities, the reactions, the errors of the joints, and the contacts.
+    """Collects frames: state, angular velocities, energies, reactions, errors of the joints, and contacts.
 
     points : whether contact points are kept. Of a run with more than `MOST_POINTS` they are kept of every second frame, then
     of every fourth, and so on: `points_every`.
@@ -96,8 +96,9 @@ class Recorder:
         state = y if (np.abs(y) < LARGEST).all() else self.model.initial
         only = {
             "time": time, "state": state.copy(), "energies": np.zeros(2), "joint_error": nothing,
-            "angular_velocity": np.zeros((len(self.model.body_names), 3)), "joint_velocity_error": nothing, "reaction_force": np.full((joints, 3), np.nan),
-            "reaction_torque": np.full((joints, 3), np.nan), "condition": 1.0,
+            "angular_velocity": np.zeros((len(self.model.body_names), 3)), "joint_velocity_error": nothing,
+            "reaction_force": np.full((joints, 3), np.nan), "reaction_torque": np.full((joints, 3), np.nan),
+            "condition": 1.0,
         }  # fmt: skip
         self.frames = {key: [value] for key, value in only.items()}
 

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..core.notebook import served
 from .drawing import motion_extent, parse_scene, thinned_scene, thinning_note
 from .live_page import ALL, NOBODY, NONE, Panel, Plots, Share, facts, legend
 from .live_record import Record
@@ -390,6 +391,9 @@ class LiveViewer(Record):
         self._scene.trails.draw(rows, times, np.concatenate([self._frames.positions[since : now + 1], position[None]]))
 
     # ---- the end ---------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        return served("recorded run", self.address)
 
     def serve_forever(self) -> None:
         """Serve until interrupted (Ctrl-C) or closed from another thread, then close."""

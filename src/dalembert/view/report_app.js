@@ -114,8 +114,8 @@ function start() {
     byId("no-webgl").hidden = false;
   }
   wireControls();
-  const plots = makePanels(jump);
-  fillTables();
+  const plots = run.player ? [] : makePanels(jump);
+  if (!run.player) fillTables();
   new ResizeObserver(() => (state.dirty = true)).observe(stage);
   refresh = () => {
     state.dirty = false;
@@ -147,4 +147,4 @@ function start() {
   requestAnimationFrame(tick);
 }
 
-start();
+if (!run.player) start();
