@@ -59,6 +59,15 @@ def title(name: object, *facts: object) -> str:
     return f'<div><span class="title">{text(name)}</span>{beside}</div>'
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things.
+
+    >>> counted(1, "body", "bodies"), counted(2, "joint")
+    ('1 body', '2 joints')
+    """
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def note(words: object) -> str:
     """A line in grey."""
     return f'<div class="muted">{text(words, 400)}</div>'

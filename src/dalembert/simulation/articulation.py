@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.notebook import block, note, numbers, table, title
+from ..core.notebook import block, counted, note, numbers, table, title
 from ..core.tables import handed
 from ..dynamics.joint_space import queries as tasks
 from ..dynamics.joint_space.queries import InverseKinematics, SmallMotions, query
@@ -71,8 +71,7 @@ class Articulation(SmallMotions, InverseKinematics):
         return f"<Articulation of {self.scene.name!r}: {len(self.coordinates)} coordinates, {len(self.speeds)} speeds>"
 
     def _repr_html_(self) -> str:
-        bodies, links = len(self.scene.bodies), len(self.scene.links)
-        facts = [f"{bodies} bodies", *([f"{links} links without mass"] if links else []), f"{len(self.speeds)} speeds"]
+        facts = [counted(len(self.scene.bodies), "body", "bodies"), counted(len(self.speeds), "speed")]
         rows = zip_longest(self.coordinates, (numbers((value,)) for value in self.start), self.speeds, fillvalue="")
         head = ("coordinate u", "at the start", "speed w")
         count = max(len(self.coordinates), len(self.speeds))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..core.file_format import TABLES
-from ..core.notebook import MOST_ROWS, block, folded, lines, note, numbers, table, title
+from ..core.notebook import MOST_ROWS, block, counted, folded, lines, note, numbers, table, title
 from ..simulation.report import LONG
 from ..simulation.summary import scene_description, scene_summary
 from .player import player
@@ -24,11 +24,11 @@ HEIGHT = 400  # pixels of a picture
 
 def scene_html(scene: Scene) -> str:
     """A picture of the scene in its initial pose, and its bodies, joints, forces and others as tables."""
-    counts = {"body": scene.bodies, "obstacle": scene.obstacles, "joint": scene.joints, "force": scene.forces}
-    many = {"body": "bodies", "obstacle": "obstacles", "joint": "joints", "force": "forces"}
-    facts = [f"{len(found)} {kind if len(found) == 1 else many[kind]}" for kind, found in counts.items() if found]
+    kinds = (("body", "bodies", scene.bodies), ("obstacle", "", scene.obstacles), ("joint", "", scene.joints),
+             ("force", "", scene.forces))  # fmt: skip
+    facts = [counted(len(found), one, many) for one, many, found in kinds if found]
     particles = sum(len(group) for group in scene.particles.values())
-    facts += [f"{particles} particles"] if particles else []
+    facts += [counted(particles, "particle")] if particles else []
     parts = [title(f"Scene {scene.name!r}", *(facts or ["empty"]), f"gravity ({numbers(scene.gravity)}) m/s²")]
     if scene.bodies or scene.obstacles or particles:
         parts.append(player(at_rest(scene), height=HEIGHT))

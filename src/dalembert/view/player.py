@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.notebook import block, note, text
+from ..core.notebook import block, counted, note, text
 from .camera import thinned
 from .drawing import BodyDrawing, SceneDrawing, thinned_scene, trajectory_drawing
 from .report import SCRIPTS, fill, json_for_html, picture_data, resource
@@ -105,7 +105,7 @@ def _page(trajectory: Trajectory, speed: float, autoplay: bool) -> tuple[str, st
     frames = thinned(len(trajectory), int(1.0 / each))
     if len(drawing.bodies) > MOST_BODIES or (len(frames) < FEWEST_FRAMES and len(frames) < len(trajectory)):
         return "", "this run is too large to play here; use save_movie, save_report or dalembert.show"
-    coarse, coarser = thinned_meshes(drawing)
+    coarse, made = thinned_meshes(drawing)
     data: dict[str, Any] = {
         **picture_data(trajectory, coarse, extent, frames, MOST_POINTS),
         "contacts": None, "player": True, "speed": speed, "autoplay": autoplay,
@@ -122,7 +122,7 @@ def _page(trajectory: Trajectory, speed: float, autoplay: bool) -> tuple[str, st
         script="\n".join(resource(name) for name in (*SCRIPTS, "player.js")),
     )
     said = [f"{len(frames)} of {len(trajectory)} frames"] * (4 * len(frames) < len(trajectory))
-    said += [f"{coarser} meshes are drawn coarser"] * bool(coarser)
+    said += [f"{counted(made, 'mesh is', 'meshes are')} drawn coarser"] * bool(made)
     return html.escape(page), "; ".join(said)
 
 
