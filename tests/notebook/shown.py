@@ -53,8 +53,8 @@ class Shown(HTMLParser):
     def run(self) -> dict:
         """What the scripts of the player read."""
         page = self.page
-        start = page.index('<script id="run" type="application/json">') + len('<script id="run" type="application/json">')
-        return json.loads(page[start : page.index("</script>", start)])
+        data = page.partition('<script id="run" type="application/json">')[2]
+        return json.loads(data.partition("</script>")[0])
 
 
 def shown(thing) -> Shown:

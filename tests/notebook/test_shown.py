@@ -76,13 +76,23 @@ def test_the_player_is_shut_off_from_the_notebook_and_from_networks(run):
 def test_a_scene_shows_a_picture_and_its_parts(run):
     found = shown(run.model.scene)
     assert not found.page and len(found.all("img")) == 1
-    for words in ("Scene 'swing'", "2 bodies", "Bodies (2)", "Joints (1)", "Forces (1)", "1.25 kg", "rod pivot", "hinge"):
+    for words in (
+        "Scene 'swing'",
+        "2 bodies",
+        "Bodies (2)",
+        "Joints (1)",
+        "Forces (1)",
+        "1.25 kg",
+        "rod pivot",
+        "hinge",
+    ):
         assert words in found.text
     assert "empty" in shown(dal.Scene("nothing")).text and not shown(dal.Scene("nothing")).all("img")
 
 
 def test_the_picture_of_a_scene_is_that_of_the_start_of_its_run(run):
     """Drawn from the scene, and from the first frame of a run of it."""
+
     def pixels(thing):
         data = shown(thing).all("img")[0]["src"].partition(",")[2]
         return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"), int)

@@ -10,7 +10,8 @@ from dalembert.simulation.trajectory import Trajectory
 
 def rate_of(q, dt):
     """ω (n − 2, b, 3) rad/s from orientations (n, b, 4): 2 q̇ q*, by central differences."""
-    q = q * np.cumprod(np.where(np.sum(q[1:] * q[:-1], axis=-1, keepdims=True) < 0, -1, 1), axis=0)[[0, *range(len(q) - 1)]]
+    turned = np.where(np.sum(q[1:] * q[:-1], axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+    q = q * np.cumprod(np.concatenate([np.ones_like(turned[:1]), turned]), axis=0)
     rate, (w, v) = (q[2:] - q[:-2]) / (2 * dt), (q[1:-1, :, :1], q[1:-1, :, 1:])
     return 2 * (w * rate[..., 1:] - rate[..., :1] * v - np.cross(rate[..., 1:], v))
 
@@ -31,7 +32,7 @@ def test_it_is_the_rate_of_the_orientation(coordinates):
         rate = rate_of(found.orientation.values, 1 / frames)
         errors.append(np.abs(rate - found.angular_velocity.values[1:-1]).max())
     assert errors[0] < 0.02
-    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)  # what is left is the difference's own error, of order 2
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.05)  # the error of the difference, of order 2
 
 
 def test_it_is_that_of_the_state_for_bodies_of_all_kinds():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 MOST_ROWS = 25  # of a table
@@ -18,13 +19,16 @@ MOST_LINES = 60  # of a table of names and values
 STYLE = """<style>
 .dalembert { font: 13px/1.45 system-ui, "Segoe UI", Roboto, sans-serif; max-width: 860px; }
 .dalembert .title { font-weight: 600; overflow-wrap: anywhere; }
-.dalembert .muted, .dalembert th { opacity: 0.72; font-weight: 400; }
+.dalembert .muted { opacity: 0.72; }
 .dalembert .scroll { overflow-x: auto; }
-.dalembert table { border-collapse: collapse; margin: 4px 0 8px; font-size: 12.5px; font-variant-numeric: tabular-nums; }
-.dalembert th, .dalembert td { text-align: left; vertical-align: top; padding: 2px 14px 2px 0; background: none;
-  border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.28); max-width: 420px; overflow-wrap: anywhere; }
-.dalembert .lines th { white-space: pre; }
-.dalembert .warning th, .dalembert .warning td { background: rgba(230, 190, 60, 0.22); opacity: 1; }
+.dalembert.dalembert table { border-collapse: collapse; margin: 4px 0 8px; font-size: 12.5px;
+  font-variant-numeric: tabular-nums; }
+.dalembert.dalembert table tr { background: none; }
+.dalembert.dalembert table th, .dalembert.dalembert table td { text-align: left; vertical-align: top; padding: 2px 14px 2px 0;
+  border: 0; border-bottom: 1px solid rgba(128, 128, 128, 0.28); max-width: 420px; overflow-wrap: break-word; }
+.dalembert.dalembert table th { opacity: 0.72; font-weight: 400; white-space: nowrap; }
+.dalembert.dalembert table.lines th { white-space: pre; }
+.dalembert.dalembert table tr.warning { background: rgba(230, 190, 60, 0.22); }
 .dalembert details { margin: 2px 0; }
 .dalembert summary { cursor: pointer; }
 .dalembert .view { position: relative; max-width: 860px; margin: 4px 0 8px; border-radius: 10px; overflow: hidden;
@@ -87,11 +91,7 @@ def lines(rows: Iterable[tuple[object, object]], warned: Sequence[str] = ()) -> 
 
 def table(columns: Sequence[object], rows: Iterable[Sequence[object]], count: int | None = None) -> str:
     """A table with a head, of at most `MOST_ROWS` rows of `MOST_COLUMNS`; count: how many there are in all."""
-    found = []
-    for row in rows:
-        if len(found) == MOST_ROWS:
-            break
-        found.append(row)
+    found = list(islice(rows, MOST_ROWS))
     head = "".join(f"<th>{text(name)}</th>" for name in columns[:MOST_COLUMNS])
     body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row[:MOST_COLUMNS])}</tr>" for row in found)
     left = (len(found) if count is None else count) - len(found)

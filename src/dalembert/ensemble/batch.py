@@ -251,18 +251,17 @@ class Batch:
         return f"<Batch of {len(self)} × {self.model.name!r}: {span}, {len(self.times)} instants{failed}>"
 
     def _repr_html_(self) -> str:
-        span = f"{self.times[-1]:g} s" if len(self.times) else "nothing"
-        done = self.ok
+        done, failed = int(self.ok.sum()), [str(member) for member in self.failed[:20]]
+        more = ["…"] if len(self.failed) > len(failed) else []
         rows = [
-            ("members", f"{len(self)}, of which {int(done.sum())} reached the end"),
-            *([("failed", _listed(self.failed))] * (not done.all())),
-            *([("interrupted", "by Ctrl-C")] * self.interrupted),
-            ("simulated", f"{span}, {len(self.times)} instants each"),
+            ("members", f"{len(self)}, of which {done} reached the end"),
+            *([("failed", ", ".join([*failed, *more]))] if failed else []),
+            ("simulated", f"{self.duration:g} s, at most {len(self.times)} frames each"),
             ("wall time", f"{self.wall_time:.4g} s on {self.threads} threads"),
-            ("steps of a member", _spread(self.steps)),
-            ("worst joint error", f"{_largest(self.joint_error)} m, {_largest(self.joint_velocity_error)} m/s"),
+            ("steps", f"{self.steps.sum()} in all, {self.steps.max(initial=0)} at most"),
+            ("worst joint error", f"{np.nanmax(self.joint_error, initial=0.0):.3g} m"),
         ]
-        return block(title(f"Batch of {self.model.name!r}"), lines(rows, ("failed", "interrupted")))
+        return block(title(f"Batch of {self.model.name!r}"), lines(rows, ("failed",)))
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -880,21 +879,3 @@ def _require_room(members: int, rows: int, size: int) -> None:
             f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
             "fewer frames a second (frames=...), or run fewer members at a time"
         )
-
-
-def _listed(members: NDArray[np.int64]) -> str:
-    """The first of many numbers of members."""
-    return ", ".join(map(str, members[:20].tolist())) + (f" and {len(members) - 20} more" if len(members) > 20 else "")
-
-
-def _spread(values: NDArray[np.int64]) -> str:
-    """The least and the largest of counts."""
-    if not len(values):
-        return "none"
-    low, high = int(values.min()), int(values.max())
-    return str(low) if low == high else f"{low} to {high}"
-
-
-def _largest(values: NDArray[np.float64]) -> str:
-    found = values[np.isfinite(values)]
-    return f"{found.max():.3g}" if found.size else "0"

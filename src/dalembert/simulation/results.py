@@ -15,7 +15,7 @@ from . import checkpoint
 from .clock import AskedTime
 from .provenance import provenance
 from .recording import Recorder, as_json
-from .report import Report, make_report
+from .report import LONG, Report, make_report
 from .summary import scene_description
 from .trajectory import Trajectory, TrajectoryError
 
@@ -98,7 +98,7 @@ class Results:
     def _repr_html_(self) -> str:
         from ..view.notebook import run_html
 
-        return run_html(self.trajectory, self.report)
+        return run_html(self.trajectory, self.report.rows(), LONG)
 
     @property
     def plot(self) -> Plots:

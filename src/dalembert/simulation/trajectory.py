@@ -360,7 +360,7 @@ class Trajectory:
     def _repr_html_(self) -> str:
         from ..view.notebook import run_html
 
-        return run_html(self, None)
+        return run_html(self)
 
     @property
     def times(self) -> np.ndarray:

@@ -151,7 +151,7 @@ def serve(host: str, port: int | None, label: str) -> Any:
     if not _is_free(host, port):
         raise _taken(host, port)
     # viser prints a panel with the address; the viewer prints its own
-    with contextlib.redirect_stdout(io.StringIO()), guarded(host):
+    with silence(), guarded(host):
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     if port not in (0, server.get_port()):
         stop(server)
@@ -164,8 +164,22 @@ def serve(host: str, port: int | None, label: str) -> Any:
 
 def stop(server: Any) -> None:
     """Stop a server and free its port, quietly."""
-    with contextlib.redirect_stdout(io.StringIO()):
+    with silence():
         server.stop()
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Without what viser prints with rich, which in a notebook does not go to the standard output."""
+    import rich
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        console.quiet = before
 
 
 def has_browser() -> bool:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.file_format import TABLES
 from ..core.notebook import MOST_ROWS, block, counted, folded, lines, note, numbers, table, title
-from ..simulation.report import LONG
 from ..simulation.summary import scene_description, scene_summary
 from .player import player
 from .report import report_rows
 
 if TYPE_CHECKING:
     from ..scene.scene import Scene
-    from ..simulation.report import Report
     from ..simulation.trajectory import Trajectory
 
 HEIGHT = 400  # pixels of a picture
@@ -59,8 +58,9 @@ def at_rest(scene: Scene) -> Trajectory:
     return Trajectory.from_arrays(variables, bodies=list(scene.bodies), attrs=attrs)
 
 
-def run_html(trajectory: Trajectory, report: Report | None) -> str:
-    """The player of a run, and its report: of a run itself as it is printed, of a saved one what it has of that."""
+def run_html(trajectory: Trajectory, report: list[tuple[str, str]] | None = None, warned: Sequence[str] = ()) -> str:
+    """The player of a run, and the lines of its report, of which those with a name of `warned` stand out; without these, what
+    a trajectory has of its report, and its variables."""
     span = f"{trajectory.times[-1] - trajectory.times[0]:g} s" if len(trajectory) else "no frames"
     facts = [span, f"{len(trajectory)} frames", str(trajectory.attrs.get("method", ""))]
     kind = "Trajectory" if report is None else "Run"
@@ -68,7 +68,7 @@ def run_html(trajectory: Trajectory, report: Report | None) -> str:
     if len(trajectory):
         parts.append(player(trajectory, height=HEIGHT))
     if report is not None:
-        parts.append(folded("Report", lines(report.rows(), LONG), shown=True))
+        parts.append(folded("Report", lines(report, warned), shown=True))
         return block(*parts)
     parts += [note(f"warning: {message}") for message in trajectory.warnings[:MOST_ROWS]]
     rows = [

@@ -78,7 +78,9 @@ def player(trajectory: Trajectory, speed: float = 1.0, height: int = 480, autopl
         else ""
     )
     picture = f'<img alt="{text(trajectory.scene_name)}" src="{still}" style="{style};object-fit:contain;margin:0">'
-    view = f'<div class="view" style="position:relative;width:100%;box-sizing:border-box;aspect-ratio:{WIDTH}/{height};min-height:{min(height, LOW)}px">{picture}{frame}</div>'
+    least = f";min-height:{min(height, LOW)}px" if page else ""
+    shape = f"position:relative;width:100%;box-sizing:border-box;aspect-ratio:{WIDTH}/{height}{least}"
+    view = f'<div class="view" style="{shape}">{picture}{frame}</div>'
     return view + (note(why) if why else "")
 
 
