@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
@@ -29,6 +29,20 @@ from ..view.live import LiveViewer
 if TYPE_CHECKING:
     from ..simulation.session import Session
     from ..simulation.simulation import Simulation
+
+
+@overload
+def show(
+    what: Scene | Trajectory | Simulation | str | Path | None = None, *, host: str = "127.0.0.1", port: int | None = None,
+    open_page: bool | None = None, wait: Literal[False], **settings: Unpack[Settings],
+) -> LiveSession | LiveViewer: ...  # fmt: skip
+
+
+@overload
+def show(
+    what: Scene | Trajectory | Simulation | str | Path | None = None, *, host: str = "127.0.0.1", port: int | None = None,
+    open_page: bool | None = None, wait: bool | None = None, **settings: Unpack[Settings],
+) -> LiveSession | LiveViewer | None: ...  # fmt: skip
 
 
 @with_keywords(Settings)

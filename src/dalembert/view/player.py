@@ -42,6 +42,11 @@ class Animation:
     It stays playable in a saved notebook and in pages that nbconvert makes of it.
     """
 
+    trajectory: Trajectory
+    speed: float  # seconds of the run a second
+    height: int  # pixels
+    autoplay: bool  # whether it begins where it comes into sight
+
     def __init__(self, trajectory: Trajectory, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> None:
         if not (np.isfinite(speed) and speed > 0.0):
             raise ValueError(f"speed is {speed!r}; give a number above zero: 0.5 is half as fast as real time")
