@@ -70,7 +70,7 @@ def test_the_player_is_shut_off_from_the_notebook_and_from_networks(run):
     (frame,) = shown(run).all("iframe")
     assert frame["sandbox"] == "allow-scripts"  # not allow-same-origin
     assert "default-src 'none'" in frame["srcdoc"] and "http://" not in frame["srcdoc"].replace("http://www.w3.org", "")
-    assert shown(run).all("img")[0]["src"].startswith("data:image/png;base64,")
+    assert shown(run).all("img")[0]["src"].startswith("data:image/jpeg;base64,")
 
 
 def test_a_scene_shows_a_picture_and_its_parts(run):

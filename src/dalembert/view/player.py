@@ -33,7 +33,7 @@ MOST_BODIES = 2000
 CELLS = (48, 24, 12, 6)  # along the longest side of a mesh that is made coarser
 WIDTH = 860  # pixels of the still picture
 LOW = 320  # pixels: the least height of the player on a narrow page
-PALE = 128  # colours of it
+QUALITY = 88  # of the still picture as JPEG, in percent
 
 
 class Animation:
@@ -90,7 +90,7 @@ def player(trajectory: Trajectory, speed: float = 1.0, height: int = 480, autopl
 
 
 def _still(trajectory: Trajectory, height: int, start: bool) -> str:
-    """The scene at one instant, at the start or the end, as the address of a PNG."""
+    """The scene at one instant, at the start or the end, as the address of a JPEG."""
     from PIL import Image
 
     from .still import picture
@@ -98,8 +98,8 @@ def _still(trajectory: Trajectory, height: int, start: bool) -> str:
     time = float(trajectory.times[0 if start else -1])
     drawn = Image.fromarray(picture(trajectory, time=time, size=(WIDTH, min(height, WIDTH)), fine=2))
     file = io.BytesIO()
-    drawn.quantize(PALE, dither=Image.Dither.NONE).save(file, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
+    drawn.save(file, "JPEG", quality=QUALITY, subsampling=0)
+    return "data:image/jpeg;base64," + base64.b64encode(file.getvalue()).decode("ascii")
 
 
 def _page(trajectory: Trajectory, speed: float, autoplay: bool) -> tuple[str, str]:
