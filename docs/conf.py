@@ -19,6 +19,7 @@ extensions = [
     "reference",
     "sources",
     "mathml",
+    "notebook",
     "readability",
 ]
 exclude_patterns = ["_*", "gallery"]

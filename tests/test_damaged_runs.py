@@ -15,8 +15,9 @@ import pytest
 import xarray
 
 import dalembert as dal
-from dalembert.simulation import trajectory as netcdf_reader
-from dalembert.simulation.trajectory import READER, Reader, Trajectory, TrajectoryError, read_record
+from dalembert.simulation import netcdf as netcdf_reader
+from dalembert.simulation.netcdf import READER, Reader, read_record
+from dalembert.simulation.trajectory import Trajectory, TrajectoryError
 
 
 def arrays(count=20):
@@ -194,7 +195,7 @@ def test_a_fork_that_uses_up_its_time_is_ended_by_the_system(saved, monkeypatch)
 def test_ctrl_c_ends_the_wait_for_a_file(saved):
     """In a process of its own, which is interrupted while HDF5 would hang."""
     program = (
-        "import sys\nfrom pathlib import Path\nfrom dalembert.simulation import trajectory as netcdf_reader\n"
+        "import sys\nfrom pathlib import Path\nfrom dalembert.simulation import netcdf as netcdf_reader\n"
         f"netcdf_reader.BOOT = {HANGS!r}\nprint('begun', flush=True)\n"
         "try:\n    netcdf_reader.READER.read(Path(sys.argv[1]))\nexcept KeyboardInterrupt:\n    print('interrupted')"
     )

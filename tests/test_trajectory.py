@@ -46,7 +46,7 @@ def test_access_by_name_and_by_body():
     assert all(trajectory[name].attrs["units"] == VARIABLES[name].units for name in VARIABLES)
     bob = trajectory.body("bob")
     np.testing.assert_array_equal(bob["position"], trajectory.position.values[:, 0])
-    assert set(bob) == {"position", "orientation", "momentum", "angular_momentum", "contact_force"}
+    assert set(bob) == {"position", "orientation", "momentum", "angular_momentum", "angular_velocity", "contact_force"}
     assert trajectory.joint("pivot")["reaction_force"].shape == (5, 3)
     np.testing.assert_array_equal(trajectory.last_state, trajectory.state.values[-1])
     assert trajectory.scene_description == {"name": "x"}

@@ -37,6 +37,7 @@ FIRST = {
     "chapters/*": ["index"],
     "how-to/*": [
         "installation",
+        "notebooks",
         "model-files",
         "methods",
         "steps",

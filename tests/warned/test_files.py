@@ -14,11 +14,11 @@ def run():
     return dal.simulate(arm(), 0.5, method="rk4", dt=0.01)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".h5", ".nc.txt", ".npz", ""])
+@pytest.mark.parametrize("suffix", [".xlsx", ".h5", ".nc.txt", ".npz", ""])
 @pytest.mark.parametrize(
     ("save", "known"),
     [
-        (lambda run, path: run.trajectory.save(path), ".nc"),
+        (lambda run, path: run.trajectory.save(path), ".nc, .csv, .parquet"),
         (lambda run, path: run.trajectory.save_report(path), ".html"),
         (lambda run, path: run.trajectory.save_picture(path), ".png"),
         (lambda run, path: run.trajectory.save_movie(path), ".mp4"),

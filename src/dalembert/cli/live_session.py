@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import numpy as np
 
 from .. import gallery
 from ..core.keywords import with_keywords
+from ..core.notebook import in_notebook, served
 from ..core.renamed import SETTINGS as RENAMED
 from ..core.renamed import renamed_keywords
 from ..gallery._loading import load
@@ -32,6 +33,20 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
 
 
+@overload
+def show(
+    what: Scene | Trajectory | Simulation | str | Path | None = None, *, host: str = "127.0.0.1", port: int | None = None,
+    open_page: bool | None = None, wait: Literal[False], **settings: Unpack[Settings],
+) -> LiveSession | LiveViewer: ...  # fmt: skip
+
+
+@overload
+def show(
+    what: Scene | Trajectory | Simulation | str | Path | None = None, *, host: str = "127.0.0.1", port: int | None = None,
+    open_page: bool | None = None, wait: bool | None = None, **settings: Unpack[Settings],
+) -> LiveSession | LiveViewer | None: ...  # fmt: skip
+
+
 @renamed_keywords(**RENAMED)
 @with_keywords(Settings)
 def show(
@@ -39,8 +54,8 @@ def show(
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
-    open_page: bool = True,
-    wait: bool = True,
+    open_page: bool | None = None,
+    wait: bool | None = None,
     **settings: Unpack[Settings],
 ) -> LiveSession | LiveViewer | None:
     """Show a scene in the browser, where users can steer its run; or replay a recorded run.
@@ -49,12 +64,15 @@ def show(
         with build(), a model file; or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which is replayed.
     host : the address of the page. Any but an address of this machine alone lets others steer the run, with a warning.
     port : 0 for any free one; default 8080, or any free one if that is taken.
-    wait : serve until Ctrl-C; without it the session (its `close` ends it) is returned at once.
+    open_page : whether a tab is opened; by itself, if there is a browser and this is no notebook.
+    wait : True: serve until Ctrl-C. False: return the session at once; its `close` ends it. By itself, wait; a notebook does
+        not, and shows the address.
 
     Raises ValueError for an object that is neither scene nor run, and OSError for a port in use or an unreadable file.
     """
-    opened = open_session(what, host, port, open_page, dict(settings))
-    if not wait:
+    notebook = in_notebook()
+    opened = open_session(what, host, port, not notebook if open_page is None else open_page, dict(settings))
+    if not (not notebook if wait is None else wait):
         return opened
     opened.serve_forever()
     return None
@@ -246,6 +264,9 @@ class LiveSession:
     def do(self, act: Callable[[], Any]) -> None:
         """Do something between two frames, from any thread."""
         self._acts.put(act)
+
+    def _repr_html_(self) -> str:
+        return served(self.name, self.viewer.address)
 
     def serve_forever(self) -> None:
         """Serve until interrupted (Ctrl-C) or closed from another thread, then close."""

@@ -22,10 +22,11 @@ from ..model.tables import LEDGER, STATE_SIZE
 from ..scene.scene import Scene
 from ..simulation.checkpoint import at_start
 from ..simulation.errors import SimulationError
+from ..simulation.netcdf import read_record
 from ..simulation.provenance import frames_hash, versions
 from ..simulation.settings import Settings
 from ..simulation.simulation import Simulation, setting_names
-from ..simulation.trajectory import Trajectory, TrajectoryError, read_record
+from ..simulation.trajectory import Trajectory, TrajectoryError
 
 if TYPE_CHECKING:
     import xarray

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.notebook import MOST_ROWS, block, lines, numbers, table, title
 from .cone_problem import SOLVED
 from .problem_checks import Problem
 
@@ -61,10 +62,21 @@ class ContactSolution:
     status: str  # in words; where it is not solved, why
 
     def __repr__(self) -> str:
+        return "\n".join(f"{name:<18}{value}" for name, value in self._rows())
+
+    def _repr_html_(self) -> str:
+        head = ("contact", "state", "impulse n, t₁, t₂ (N s)", "velocity n, t₁, t₂ (m/s)")
+        shown = zip(self.states[:MOST_ROWS], self.impulse, self.contact_velocity, strict=False)
+        rows = [(i, state, numbers(p), numbers(u)) for i, (state, p, u) in enumerate(shown)]
+        warned = () if self.converged else ("contact problem",)
+        return block(title("Contact solution"), lines(self._rows(), warned), table(head, rows, len(self.impulse)))
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """The lines of the table."""
         counts = ", ".join(
             f"{np.count_nonzero(self.states == name)} {name}" for name in ("sticking", "sliding", "open")
         )
-        lines = [
+        found = [
             ("contact problem", self.status),
             ("contacts", f"{len(self.impulse)}: {counts}"),
             ("velocities, rows", f"{len(self.velocity)}, {len(self.multipliers)}"),
@@ -72,8 +84,8 @@ class ContactSolution:
         ]
         for field in fields(ContactResiduals):
             unit = "" if field.name == "relative" else " m/s"
-            lines.append((field.name.replace("_", " "), f"{getattr(self.residuals, field.name):.2e}{unit}"))
-        return "\n".join(f"{name:<18}{value}" for name, value in lines)
+            found.append((field.name.replace("_", " "), f"{getattr(self.residuals, field.name):.2e}{unit}"))
+        return found
 
 
 # Residuals ---------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .registry import Registry
 
 SAVED = (".nc",)
+TABLES = (".csv", ".parquet")
 USD_SUFFIXES = (".usda", ".usdc", ".usd")
 PAGES = (".html", ".htm")
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")

@@ -19,6 +19,7 @@ from ..core.arrays import NumbersLike
 from ..core.c_function import C_TYPE
 from ..core.jit import DISABLED
 from ..core.keywords import with_keywords
+from ..core.notebook import block, lines, title
 from ..core.renamed import SETTINGS as RENAMED
 from ..core.renamed import renamed_keywords
 from ..core.status import MESSAGES, OK, warn
@@ -251,6 +252,19 @@ class Batch:
         span = f"{self.times[-1]:g} s" if len(self.times) else "nothing"
         failed = f", {len(self.failed)} failed" if len(self.failed) else ""
         return f"<Batch of {len(self)} × {self.model.name!r}: {span}, {len(self.times)} instants{failed}>"
+
+    def _repr_html_(self) -> str:
+        done, failed = int(self.ok.sum()), [str(member) for member in self.failed[:20]]
+        more = ["…"] if len(self.failed) > len(failed) else []
+        rows = [
+            ("members", f"{len(self)}, of which {done} reached the end"),
+            *([("failed", ", ".join([*failed, *more]))] if failed else []),
+            ("simulated", f"{self.duration:g} s, at most {len(self.times)} frames each"),
+            ("wall time", f"{self.wall_time:.4g} s on {self.threads} threads"),
+            ("steps", f"{self.steps.sum()} in all, {self.steps.max(initial=0)} at most"),
+            ("worst joint error", f"{np.nanmax(self.joint_error, initial=0.0):.3g} m"),
+        ]
+        return block(title(f"Batch of {self.model.name!r}"), lines(rows, ("failed",)))
 
     @property
     def ok(self) -> NDArray[np.bool_]:

@@ -16,11 +16,12 @@ import numpy as np
 
 from ..gallery._loading import Source, reason
 from ..simulation.errors import SimulationError
+from ..simulation.netcdf import encode
 from ..simulation.provenance import frames_hash, plain_items, provenance, versions
 from ..simulation.registry import override
 from ..simulation.report import energy_scale
 from ..simulation.simulation import Simulation
-from ..simulation.trajectory import VARIABLES, encode
+from ..simulation.trajectory import VARIABLES
 from .batch import Batch
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..simulation.netcdf import read_record, write, write_bytes
 from ..simulation.provenance import describe, digest, versions
-from ..simulation.trajectory import TrajectoryError, read_record, write, write_bytes
+from ..simulation.trajectory import TrajectoryError
 from .plan import AXIS, DONE, ENDINGS, FAILED, Answer, Plan, Row, Task, members_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.file_format import READERS, SAVED, USD_SUFFIXES, WRITERS, add_reader, add_writer, require_suffix
+from ..core.file_format import READERS, SAVED, TABLES, USD_SUFFIXES, WRITERS, add_reader, add_writer, require_suffix
 
 if TYPE_CHECKING:
     from ..scene.scene import Scene
@@ -121,10 +121,17 @@ def write_page(source: Any, path: Path) -> list[Any]:
     return []
 
 
+def write_table(source: Any, path: Path) -> list[Any]:
+    """The frames of a run as a table."""
+    run_of(source).save(path)
+    return []
+
+
 add_reader("a saved run", SAVED, read_run, model=False)
 add_writer("a picture", (".png",), write_picture, options=("time", "size", "contacts"))
 add_writer("a film", (".mp4", ".gif"), write_film, options=("speed", "size", "contacts"))
 add_writer("the page of the run", (".html",), write_page)
+add_writer("a table", TABLES, write_table)
 
 
 # From one file to another ---------------------------------------------------------------------------------------------

@@ -110,6 +110,11 @@ class Scene(
         self.imported = False  # whether all of it comes from a model file
         self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `gallery._loading`
 
+    def _repr_html_(self) -> str:
+        from ..view.notebook import scene_html
+
+        return scene_html(self)
+
     @property
     def gravity(self) -> NDArray[np.float64]:
         """(3,) m/s², world axes, read-only; it may be set."""

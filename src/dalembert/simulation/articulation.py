@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.arrays import NumbersLike, VectorLike
+from ..core.notebook import block, counted, note, numbers, table, title
 from ..core.tables import handed
 from ..dynamics.joint_space import queries as tasks
 from ..dynamics.joint_space.queries import InverseKinematics, SmallMotions, query
@@ -65,6 +67,17 @@ class Articulation(SmallMotions, InverseKinematics):
         self.coordinates = tuple(self._layout.coordinate_names)
         self.speeds = tuple(self._layout.freedom_names)
         self.start = np.array(self._layout.start)
+
+    def __repr__(self) -> str:
+        return f"<Articulation of {self.scene.name!r}: {len(self.coordinates)} coordinates, {len(self.speeds)} speeds>"
+
+    def _repr_html_(self) -> str:
+        facts = [counted(len(self.scene.bodies), "body", "bodies"), counted(len(self.speeds), "speed")]
+        rows = zip_longest(self.coordinates, (numbers((value,)) for value in self.start), self.speeds, fillvalue="")
+        head = ("coordinate u", "at the start", "speed w")
+        count = max(len(self.coordinates), len(self.speeds))
+        parts = [title(f"Articulation of {self.scene.name!r}", *facts), table(head, rows, count)]
+        return block(*parts, note("angles in rad, lengths in m, and their rates"))
 
     def _ask(self, task: int, u: NumbersLike, w: NumbersLike | None, given: NumbersLike, size: int) -> Vector:
         m = len(self.speeds)

@@ -44,7 +44,7 @@ FURTHER_FRAMES = (
 
 
 class Recorder:
-    """Collects frames: the state, the energies, the reactions, the errors of the joints, and the contacts.
+    """Collects frames: state, angular velocities, energies, reactions, errors of the joints, and contacts.
 
     points : whether contact points are kept. Of a run with more than `MOST_POINTS` they are kept of every second frame, then
     of every fourth, and so on: `points_every`.
@@ -55,8 +55,8 @@ class Recorder:
         self.moving = bool(getattr(mechanism, "moving", False))  # coordinates of the user's that depend on time
         self.frames: dict[str, list[Any]] = {
             key: []
-            for key in ("time", "state", "energies", "joint_error", "joint_velocity_error", "reaction_force",
-                        "reaction_torque", "condition")
+            for key in ("time", "state", "energies", "angular_velocity", "joint_error", "joint_velocity_error",
+                        "reaction_force", "reaction_torque", "condition")
         }  # fmt: skip
         self._dydt = np.empty(model.size)
         self._firsts = np.array(model.graph.joints["row"], dtype=np.int64).reshape(-1)
@@ -79,6 +79,7 @@ class Recorder:
         frames["time"].append(time)
         frames["state"].append(y.copy())
         frames["energies"].append(self.system.energies[:2].copy())
+        frames["angular_velocity"].append(self.system.kinematics.omega[: len(self.model.body_names)].copy())
         frames["joint_error"].append(self._worst(self.system.error))
         frames["joint_velocity_error"].append(self._worst(self.system.rates))
         frames["reaction_force"].append(wrenches[:, :3].copy())
@@ -95,8 +96,9 @@ class Recorder:
         state = y if (np.abs(y) < LARGEST).all() else self.model.initial
         only = {
             "time": time, "state": state.copy(), "energies": np.zeros(2), "joint_error": nothing,
-            "joint_velocity_error": nothing, "reaction_force": np.full((joints, 3), np.nan),
-            "reaction_torque": np.full((joints, 3), np.nan), "condition": 1.0,
+            "angular_velocity": np.zeros((len(self.model.body_names), 3)), "joint_velocity_error": nothing,
+            "reaction_force": np.full((joints, 3), np.nan), "reaction_torque": np.full((joints, 3), np.nan),
+            "condition": 1.0,
         }  # fmt: skip
         self.frames = {key: [value] for key, value in only.items()}
 
@@ -194,6 +196,7 @@ class Recorder:
         variables.update(
             time=np.array(self.frames["time"]),
             state=np.array(self.frames["state"]),
+            angular_velocity=np.array(self.frames["angular_velocity"]),
             reaction_force=np.array(self.frames["reaction_force"]).reshape(count, joints, 3),
             reaction_torque=np.array(self.frames["reaction_torque"]).reshape(count, joints, 3),
             joint_error=np.array(self.frames["joint_error"]).reshape(count, joints),

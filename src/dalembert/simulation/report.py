@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..contact.time_stepping import ContactReport
+from ..core.notebook import block, lines, title
 from ..deformable.tables import ParticleReport
 from ..model.tables import STAGES
 from .constraint_system import SolverReport
@@ -118,6 +119,9 @@ class Report:
 
     def __str__(self) -> str:
         return self.table()
+
+    def _repr_html_(self) -> str:
+        return block(title(f"Report of {self.scene!r}"), lines(self.rows(), LONG))
 
     def table(self, width: int = 120, color: bool = False) -> str:
         """The table as text; warnings are broken into lines of `width` characters, and yellow on a terminal (`color`)."""

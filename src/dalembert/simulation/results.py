@@ -17,11 +17,12 @@ from . import checkpoint
 from .clock import AskedTime
 from .provenance import provenance
 from .recording import Recorder, as_json
-from .report import Report, make_report
+from .report import LONG, Report, make_report
 from .summary import scene_description
 from .trajectory import Trajectory, TrajectoryError
 
 if TYPE_CHECKING:
+    from ..view.player import Animation
     from ..view.plots import Plots
     from .explain import Explanation
 
@@ -118,6 +119,15 @@ class Results:
         elif found.fields[0].values.tobytes() != last:
             return None
         return checkpoint.of_snapshot(self, found)
+
+    def animate(self, *, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> Animation:
+        """The run so far to play in a notebook; see `Trajectory.animate`."""
+        return self.trajectory.animate(speed=speed, height=height, autoplay=autoplay)
+
+    def _repr_html_(self) -> str:
+        from ..view.notebook import run_html
+
+        return run_html(self.trajectory, self.report.rows(), LONG)
 
     @property
     def plot(self) -> Plots:

@@ -8,6 +8,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core.notebook import MOST_ROWS, block, note, numbers, table, title
 from ..model.compile import Model
 from ..model.tables import LEDGER, STATE_SIZE
 from ..scene.checks import real_array
@@ -173,6 +174,16 @@ class State:
         if new.shape == (len(self._y) - len(LIVE_ENTRIES),) and self.model.force_names[-1:] == LIVE_ENTRIES[-1:]:
             new = with_live_entries(new)
         _set("y", self._y, new)
+
+    def _repr_html_(self) -> str:
+        head = ("body", "position, m", "orientation w, x, y, z", "velocity, m/s", "angular velocity, rad/s")
+        arrays = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        names = self.model.body_names
+        rows = [(name, *(numbers(array[i]) for array in arrays)) for i, name in enumerate(names[:MOST_ROWS])]
+        parts = [title(f"State of {self.model.name!r}", f"t = {self.time:g} s")]
+        parts += [table(head, rows, len(names))] if len(names) else []
+        parts += [note(f"{self.model.particle_count} particles")] if self.model.particle_count else []
+        return block(*parts)
 
     # What the state vector holds --------------------------------------------------------------------------------------
 

@@ -6,74 +6,27 @@ reads and writes files. A file from elsewhere is checked before anything else lo
 
 from __future__ import annotations
 
-import atexit
-import base64
-import contextlib
 import difflib
-import errno
-import hashlib
-import io
 import json
 import os
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from ..core.file_format import SAVED, require_suffix
+from ..core.file_format import SAVED, TABLES, require_suffix
 from ..core.keywords import with_keywords
-from ..core.status import warn
 from .picture_options import MovieOptions, PictureOptions
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
     from ..contact.contact_point import Contact
+    from ..view.player import Animation
     from ..view.plots import Plots
     from .contact_points import RecordedPoints
-
-
-# Hash of the contents, which detects damaged files --------------------------------------------------------------------
-#
-# It is no signature: whoever changes the numbers on purpose can change the hash as well.
-
-ATTRIBUTE = "content_sha256"  # of the file; a dataset in memory has none
-
-
-def content_hash(dataset: xarray.Dataset) -> str:
-    """Hexadecimal SHA-256 of names, axes, types and numbers of all variables, and of attributes that are texts or numbers."""
-    digest = hashlib.sha256()
-    for name, variable in sorted(dataset.variables.items(), key=lambda item: str(item[0])):
-        values = np.asarray(variable.values)
-        texts = values.dtype.kind in "OUS"
-        kind = (
-            "nothing" if values.size == 0 else "text" if texts else values.dtype.str
-        )  # empty texts are numbers in a file
-        digest.update(json.dumps([str(name), list(map(str, variable.dims)), kind, list(values.shape)]).encode())
-        if values.size == 0:
-            continue
-        if texts:
-            digest.update(json.dumps(list(map(_text, values.ravel().tolist()))).encode())
-        else:
-            if values.dtype.kind == "f" and np.isnan(values).any():
-                values = np.where(np.isnan(values), values.dtype.type(np.nan), values)  # files have one NaN only
-            digest.update(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
-    for key, value in sorted(dataset.attrs.items()):
-        if isinstance(value, str | int | float | np.number) and key != ATTRIBUTE:
-            said = value if isinstance(value, str) else float(value)
-            digest.update(json.dumps([str(key), said]).encode())
-    return digest.hexdigest()
-
-
-def _text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 # Variables, and checks of datasets from unknown sources ---------------------------------------------------------------
@@ -96,6 +49,7 @@ VARIABLES: dict[str, Variable] = {
     "orientation": Variable(("time", "body", "wxyz"), "1", "unit quaternion, body to world", required=True),
     "momentum": Variable(("time", "body", "xyz"), "kg m/s", "linear momentum, world axes"),
     "angular_momentum": Variable(("time", "body", "xyz"), "kg m^2/s", "about the centre of mass, world axes"),
+    "angular_velocity": Variable(("time", "body", "xyz"), "rad/s", "of each body, world axes"),
     "particle_position": Variable(("time", "particle", "xyz"), "m", "particles, world axes"),
     "particle_momentum": Variable(("time", "particle", "xyz"), "kg m/s", "of each particle, world axes"),
     "kinetic": Variable(("time",), "J", "kinetic energy", required=True),
@@ -249,275 +203,6 @@ def particle_span(group: Mapping[str, Any], particles: int = MAX_PARTICLES) -> s
     return slice(first, first + number)
 
 
-# NetCDF-4 files, read in a separate process (`netcdf_child`) within limits of time and memory -------------------------
-
-SECONDS = 5.0  # of processor time for any file, and
-BYTES_A_SECOND = 20e6  # of the file beside
-WAIT = 12.0  # times as long by the clock, as the computer may have other things to do
-HEADER = 4 * MAX_TEXT  # bytes
-BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dalembert.simulation.netcdf_child import main; main()"
-
-
-class Reader:
-    """A process that reads files, started when it is needed; a new one after each file that brings it down."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0  # the process that started it: a fork must not share its pipes
-        self._lock = threading.Lock()
-
-    def read(self, path: Path) -> xarray.Dataset:
-        """The dataset of a file. Raises TrajectoryError for files that are damaged or take too long."""
-        seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND
-        with self._lock:
-            process = self._ask({"path": str(path.absolute()), "seconds": seconds})
-            late = threading.Event()
-
-            def stop() -> None:
-                late.set()
-                _kill(process)
-
-            clock = threading.Timer(WAIT * seconds, stop)
-            clock.daemon = True
-            clock.start()
-            try:
-                header, arrays = _answer(process.stdout)  # type: ignore[arg-type]
-            except BaseException as error:
-                self._stop(process)
-                if late.is_set():
-                    raise _unreadable(path, f"reading it takes more than {WAIT * seconds:.0f} s") from None
-                if isinstance(error, EOFError):
-                    raise _unreadable(path, _ended(process.returncode, seconds)) from None
-                raise
-            finally:
-                clock.cancel()
-            if "error" in header:
-                if not hasattr(os, "fork"):  # the process has read it itself, and HDF5 may have been harmed
-                    self._stop(process)
-                raise _unreadable(path, str(header["error"]))
-        try:
-            return _dataset(header, arrays)
-        except Exception as error:  # xarray raises many kinds
-            raise _unreadable(path, str(error) or type(error).__name__) from error
-
-    def _ask(self, order: dict[str, Any]) -> subprocess.Popen[bytes]:
-        """Give the order to the process, or to a new one where it has ended."""
-        for _ in range(2):
-            process = self._process
-            if process is None or self._owner != os.getpid() or process.poll() is not None:
-                process = self._process = _start()
-                self._owner = os.getpid()
-            assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError):
-                process.stdin.write(json.dumps(order).encode() + b"\n")
-                process.stdin.flush()
-                return process
-            self._stop(process)
-        raise TrajectoryError("the process that reads files cannot be started")
-
-    def _stop(self, process: subprocess.Popen[bytes]) -> None:
-        _kill(process)
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
-        self._process = None
-
-    def close(self) -> None:
-        """End the process, if this one started it."""
-        if self._process is not None and self._owner == os.getpid():
-            self._stop(self._process)
-
-
-READER = Reader()
-atexit.register(READER.close)
-
-
-def _start() -> subprocess.Popen[bytes]:
-    own = str(Path(__file__).parents[2])
-    return subprocess.Popen(
-        [sys.executable, "-c", BOOT, json.dumps([own, *sys.path])], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, start_new_session=True,
-    )  # fmt: skip
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and its forks."""
-    if hasattr(os, "killpg"):
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-
-
-def _answer(pipe: BinaryIO) -> tuple[dict[str, Any], list[Any]]:
-    """(header, arrays). Raises EOFError where it ends too soon."""
-    line = pipe.readline(HEADER)
-    if not line.endswith(b"\n"):
-        raise EOFError
-    header: dict[str, Any] = json.loads(line)
-    arrays: list[Any] = []
-    for variable in header.get("variables", {}).values():
-        data = bytearray(int(variable["bytes"]))
-        rest = memoryview(data)
-        while rest:
-            count = pipe.readinto(rest)  # type: ignore[attr-defined]
-            if not count:
-                raise EOFError
-            rest = rest[count:]
-        arrays.append(_array(variable, data))
-    return header, arrays
-
-
-def _array(variable: dict[str, Any], data: bytearray) -> np.ndarray:
-    if variable["dtype"] == "text":
-        found = np.empty(int(np.prod(variable["shape"], dtype=int)), object)
-        found[:] = json.loads(data)
-        return found.reshape(variable["shape"])
-    return np.frombuffer(data, variable["dtype"]).reshape(variable["shape"])
-
-
-def _dataset(header: dict[str, Any], arrays: list[Any]) -> xarray.Dataset:
-    """What xarray makes of such a file itself, without times and masks."""
-    import xarray
-
-    found = {
-        name: xarray.Variable(one["dims"], array, _attributes(one["attributes"]))
-        for (name, one), array in zip(header["variables"].items(), arrays, strict=True)
-    }
-    raw = xarray.Dataset(found, attrs=_attributes(header["attributes"]))
-    return xarray.decode_cf(raw, decode_times=False, mask_and_scale=False)
-
-
-def _attributes(plain: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: np.frombuffer(base64.b64decode(value["data"]), value["dtype"]).reshape(value["shape"])[()]
-        if isinstance(value, dict)
-        else value
-        for key, value in plain.items()
-    }
-
-
-def _ended(status: int | None, seconds: float) -> str:
-    """How the process ended, in words."""
-    if status == getattr(signal, "SIGXCPU", None):
-        return f"it is damaged: reading it takes more than {seconds:.0f} s"
-    return "it is damaged: reading it takes too much memory, or brings down HDF5"
-
-
-def _unreadable(path: Path, reason: str) -> TrajectoryError:
-    return TrajectoryError(f"{str(path)!r} is not a readable NetCDF-4 file: {reason.splitlines()[0]:.500}")
-
-
-# Writing whole files, and reading trajectories ------------------------------------------------------------------------
-
-ONE_AT_A_TIME = threading.Lock()
-IN_MEMORY = 256_000_000  # bytes: what is smaller is encoded before it is written
-
-
-def write(dataset: xarray.Dataset, path: Path, hashed: bool = True) -> Path:
-    """Write a dataset to a temporary file beside `path`, which is renamed over it. Returns the path. Raises OSError.
-
-    hashed : with its hash, by which `read` tells that a file was damaged; for files that only `read` is to read.
-
-    HDF5 takes a full disk badly: it may bring the process down. So it is not let near one.
-    """
-    content = encode(dataset, hashed)
-    if content is not None:
-        return write_bytes(content, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if shutil.disk_usage(path.parent).free < dataset.nbytes:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-    return _write(lambda temporary: _fill(_hashed(dataset) if hashed else dataset, temporary), path)
-
-
-def write_bytes(content: bytes, path: Path) -> Path:
-    """Write what `encode` gave, in the same way."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return _write(lambda temporary: Path(temporary).write_bytes(content), path)
-
-
-def _hashed(dataset: xarray.Dataset) -> xarray.Dataset:
-    return dataset.assign_attrs({ATTRIBUTE: content_hash(dataset)})
-
-
-def encode(dataset: xarray.Dataset, hashed: bool = True) -> bytes | None:
-    """The bytes of a dataset's file; None if they are too many to have in memory twice."""
-    if dataset.nbytes > IN_MEMORY:
-        return None
-    buffer = io.BytesIO()
-    _fill(_hashed(dataset) if hashed else dataset, buffer)
-    return buffer.getvalue()
-
-
-def _fill(dataset: xarray.Dataset, target: Any) -> None:
-    """Write NetCDF. In a Dask worker xarray would take a lock of the whole cluster, which a worker that is killed never
-    gives back; one of this process is enough."""
-    with ONE_AT_A_TIME:
-        if "dask" in sys.modules:
-            with sys.modules["dask"].config.set(scheduler="synchronous"):
-                dataset.to_netcdf(target, engine="h5netcdf")
-        else:
-            dataset.to_netcdf(target, engine="h5netcdf")
-
-
-def _write(fill: Callable[[str], Any], path: Path) -> Path:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    os.close(handle)
-    try:
-        fill(temporary)
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, RuntimeError):  # of HDF5
-            raise OSError(f"{path}: {error}") from error
-        raise
-    return path
-
-
-def rescue(dataset: xarray.Dataset, path: Path) -> Path | None:
-    """Write what could not be written to `path` to a new folder among the temporary files instead; None if that fails too."""
-    try:
-        return write(dataset, Path(tempfile.mkdtemp(prefix="dalembert-")) / path.name)
-    except OSError:
-        return None
-
-
-def read(path: Path) -> xarray.Dataset:
-    """The dataset of a file, in memory, its structure checked; see `Trajectory.load` for the errors. Warns of a file that
-    does not hold what was written."""
-    return _read(path, check_structure, False)
-
-
-def read_record(path: Path, outer: str | None = None, unchanged: bool = False) -> xarray.Dataset:
-    """The same of a file that need not have all that a trajectory must, such as that of a member of a sweep.
-
-    outer : an axis that may stand before those of a trajectory, of several runs. unchanged : refuse a file that does not hold
-    what was written, with a TrajectoryError.
-    """
-    return _read(path, lambda dataset, source: check_sizes(dataset, source, outer), unchanged)
-
-
-def _read(path: Path, look: Callable[[xarray.Dataset, str], None], unchanged: bool) -> xarray.Dataset:
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no trajectory file {str(path)!r}")
-    dataset = READER.read(path)
-    look(dataset, str(path))
-    written = dataset.attrs.pop(ATTRIBUTE, None)
-    if written is not None and written != content_hash(dataset):
-        what = f"{str(path)!r} does not hold what was written to it: it was changed, or is damaged"
-        if unchanged:
-            raise TrajectoryError(what)
-        warn(what)
-    return dataset
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # Trajectory -----------------------------------------------------------------------------------------------------------
 
 
@@ -537,6 +222,7 @@ class Trajectory:
         orientation: xarray.DataArray
         momentum: xarray.DataArray
         angular_momentum: xarray.DataArray
+        angular_velocity: xarray.DataArray
         particle_position: xarray.DataArray
         particle_momentum: xarray.DataArray
         kinetic: xarray.DataArray
@@ -679,6 +365,11 @@ class Trajectory:
         span = f"{self.times[0]:g} to {self.times[-1]:g} s" if len(self) else "empty"
         things = f"{len(self.bodies)} bodies" + (f", {self.particle_number} particles" if self.particle_number else "")
         return f"<Trajectory {self.scene_name!r}: {len(self)} instants, {span}, {things}>"
+
+    def _repr_html_(self) -> str:
+        from ..view.notebook import run_html
+
+        return run_html(self)
 
     @property
     def times(self) -> np.ndarray:
@@ -859,9 +550,43 @@ class Trajectory:
         return selected[[v for v in selected.data_vars if "particle" in self.dataset[v].dims]]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write NetCDF-4 to `path`, .nc, whole or not at all: a temporary file beside it is renamed over it. Raises
-        ValueError for another suffix."""
-        return write(self.dataset, require_suffix(path, *SAVED))
+        """Write the run to `path`, whole or not at all: a temporary file beside it is renamed over it. The suffix chooses:
+
+        - .nc: NetCDF-4, all of the run; `load` reads it;
+        - .csv, .parquet: the table of `to_pandas`, without the scene and its report.
+
+        Raises ValueError for another suffix, and ImportError for .parquet without pyarrow.
+        """
+        path = require_suffix(path, *SAVED, *TABLES)
+        if path.suffix.lower() in SAVED:
+            from .netcdf import write
+
+            return write(self.dataset, path)
+        from .data_frame import save_table
+
+        return save_table(self, path)
+
+    def to_pandas(self, *, particles: bool | None = None) -> pandas.DataFrame:
+        """The frames as a `pandas.DataFrame`, whose index is the time in s.
+
+        A column is called by what it belongs to, the quantity and the unit: ``box.x [m]``, ``box.wz [rad/s]``,
+        ``pivot.force_x [N]``, ``air.work [J]``, ``kinetic [J]``. Values are those of the arrays, to the last bit.
+
+        particles : whether each particle has columns, such as ``sand[3].x [m]``. By itself each has, of a run with up to 200;
+            of larger runs each group has its mean, ``sand.mean_x [m]``. False: no columns of particles.
+
+        Raises ValueError for another `particles`.
+
+        >>> import dalembert as dal
+        >>> scene = dal.Scene("thrown")
+        >>> ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, velocity=(1.0, 0.0, 5.0))
+        >>> table = dal.simulate(scene, 1.0, rtol=1e-10).trajectory.to_pandas()
+        >>> round(float(table["ball.z [m]"].max()), 3)
+        1.274
+        """
+        from .data_frame import data_frame
+
+        return data_frame(self, particles)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
@@ -870,7 +595,14 @@ class Trajectory:
         Raises:
             FileNotFoundError: there is no such file.
             TrajectoryError: the file is damaged, is not a trajectory, or is too large; the message names it.
+            ValueError: the file is a table, which does not have all of the run.
         """
+        from .netcdf import read
+
+        if Path(path).suffix.lower() in TABLES:
+            raise ValueError(
+                f"{str(path)!r} is a table, without all of the run; read it with pandas, and save runs as .nc"
+            )
         return cls(read(Path(path)), source=str(path))
 
     @with_keywords(PictureOptions)
@@ -892,6 +624,23 @@ class Trajectory:
         from ..view.still import save_movie
 
         return save_movie(self, path, **options)
+
+    def animate(self, *, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> Animation:
+        """The run to play in a notebook, as the last value of a cell: drag to turn it, scroll to zoom, play, pause and scrub.
+
+        It needs no server and no network, and stays playable in a saved notebook. It holds at most 4 MB: up to 400 frames,
+        fewer of runs with many bodies or particles; large meshes are drawn coarser.
+
+        speed : seconds of the run a second: 0.5 is slow motion. height : pixels. autoplay : whether it plays where it comes
+            into sight, and not only by a click.
+
+        Raises ValueError for a run of no frames, and for numbers that are none.
+
+        >>> trajectory.animate(speed=0.5)  # doctest: +SKIP
+        """
+        from ..view.player import Animation
+
+        return Animation(self, speed, height, autoplay)
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
         """Write the run as one self-contained page, .html: animation, plots, tables, and how to run it again."""

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..core.notebook import served
 from .drawing import motion_extent, parse_scene, thinned_scene, thinning_note
 from .live_page import ALL, MOVING, NOBODY, NONE, Panel, Plots, Share, brief_facts, facts, legend
 from .live_record import Record
@@ -156,7 +157,7 @@ def serve(host: str, port: int | None, label: str, audience: Audience | None = N
     if not _is_free(host, port):
         raise _taken(host, port)
     # viser prints a panel with the address; the viewer prints its own
-    with contextlib.redirect_stdout(io.StringIO()), guarded(host, audience):
+    with silence(), guarded(host, audience):
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     if port not in (0, server.get_port()):
         stop(server)
@@ -169,8 +170,22 @@ def serve(host: str, port: int | None, label: str, audience: Audience | None = N
 
 def stop(server: Any) -> None:
     """Stop a server and free its port, quietly."""
-    with contextlib.redirect_stdout(io.StringIO()):
+    with silence():
         server.stop()
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Without what viser prints with rich, which in a notebook does not go to the standard output."""
+    import rich
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        console.quiet = before
 
 
 def has_browser() -> bool:
@@ -426,6 +441,9 @@ class LiveViewer(Record):
         self._scene.trails.draw(rows, times, np.concatenate([self._frames.positions[since : now + 1], position[None]]))
 
     # ---- the end ---------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        return served("recorded run", self.address)
 
     def serve_forever(self) -> None:
         """Serve until interrupted (Ctrl-C) or closed from another thread, then close."""

@@ -1,7 +1,8 @@
 """Figures of a run with matplotlib: `run.plot.energy()` and so on, ready to print.
 
 Each returns a `matplotlib.figure.Figure` that belongs to no window and touches no setting of matplotlib's:
-``run.plot.energy().savefig("energy.pdf")``. In a window or a notebook: ``run.plot.energy(figure=plt.figure())``.
+``run.plot.energy().savefig("energy.pdf")``. As the last value of a cell it is shown in a notebook, once. In a window:
+``run.plot.energy(figure=plt.figure())``.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def plain(text: str) -> str:
 
 def new_figure(given: Figure | SubFigure | None, height: float, width: float = 7.0) -> Figure | Any:
     """The given one, or a new one of this size in inches that belongs to no window."""
-    from matplotlib.figure import Figure
+    from .plot_figure import PlotFigure
 
-    return Figure(figsize=(width, height), dpi=150, layout="constrained") if given is None else given
+    return PlotFigure(figsize=(width, height), dpi=150, layout="constrained") if given is None else given
 
 
 def arranged(figure: Figure | SubFigure, rows: int, heights: tuple[float, ...] | None = None) -> list[Axes]:

@@ -257,14 +257,16 @@ def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
     path = require_suffix(path, *PAGES)
     if not len(trajectory):
         raise ValueError("the trajectory is empty: there is nothing to report")
-    page = _fill(
-        _resource("report.html"),
+    page = fill(
+        resource("report.html"),
         title=html.escape(trajectory.scene_name),
         subtitle=html.escape(_subtitle(trajectory)),
         warnings=_warnings([*_unsolved(trajectory.report), *trajectory.warnings]),
-        style=_resource("report.css"),
-        data=_json_for_html(page_data(trajectory)),
-        script="\n".join(_resource(name) for name in SCRIPTS),
+        style=resource("report.css"),
+        kind="report",
+        begin="",
+        data=json_for_html(page_data(trajectory)),
+        script="\n".join(resource(name) for name in SCRIPTS),
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page, encoding="utf-8")
@@ -274,30 +276,11 @@ def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
 def page_data(trajectory: Trajectory) -> dict[str, Any]:
     """What the page's scripts read: thinned arrays in base64, the drawn scene, and the tables."""
     drawing, extent = trajectory_drawing(trajectory)
-    drawn, rows = thinned_scene(drawing, MAX_POINTS)
+    _, rows = thinned_scene(drawing, MAX_POINTS)
     frames = kept_frames(trajectory, len(rows))
-    meshes, mesh_of = _shared_meshes(drawing.bodies)
     has = trajectory.__contains__
-    poses = trajectory["position"].values[frames], trajectory["orientation"].values[frames]
-    moving = [np.linalg.norm(np.ptp(track, axis=0)) for track in np.moveaxis(trajectory["position"].values, 1, 0)]
-    trail = int(np.argmax(moving)) if moving else -1
     return {
-        "times": pack(trajectory.times[frames], "<f8"),
-        "recorded": len(trajectory.bodies),
-        "position": pack(trajectory["position"].values[frames]),
-        "orientation": pack(trajectory["orientation"].values[frames]),
-        "bodies": [_body(body, mesh) for body, mesh in zip(drawing.bodies, mesh_of, strict=True)],
-        "meshes": meshes,
-        "particles": particle_data(trajectory, drawing, drawn, rows, frames, extent.size),
-        "joints": links(drawing, drawing.joints, drawn.joints),
-        "springs": links(drawing, drawing.springs, drawn.springs),
-        "lines": links(drawing, drawing.lines, drawn.lines),
-        "curves": [{"name": curve.name, "points": curve.points.tolist()} for curve in drawing.curves],
-        "ground": extent.ground,
-        "camera": _camera(extent, np.radians(elevation_of(drawing, extent, *poses))),
-        "marks": drawing.mark_size(extent.size),
-        "trail": trail,
-        "follow": trail if is_scattered(drawing, extent, _first_places(drawing, poses[0])) else -1,
+        **picture_data(trajectory, drawing, extent, frames, MAX_POINTS),
         "least": _least_axes(trajectory, drawing, extent),
         "energies": _energies(trajectory, frames),
         "ledger": [{"name": name, "values": pack(values[frames])} for name, values in ledger_parts(trajectory)],
@@ -313,7 +296,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "jointNames": trajectory.joints,
         "stages": _stages(trajectory.report),
         "report": list(
-            _rows(
+            report_rows(
                 {
                     key: value
                     for key, value in trajectory.report.items()
@@ -324,6 +307,37 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
         "provenance": provenance(trajectory),
         "rerun": rerun(trajectory),
         "listing": listing(trajectory),
+        "player": False,
+    }
+
+
+def picture_data(
+    trajectory: Trajectory, drawing: SceneDrawing, extent: Extent, frames: np.ndarray, most_points: int
+) -> dict[str, Any]:
+    """What the scripts of the picture read: poses at the `frames` (k,), meshes, particles (of free ones at most about
+    `most_points`), links, and the camera."""
+    drawn, rows = thinned_scene(drawing, most_points)
+    meshes, mesh_of = _shared_meshes(drawing.bodies)
+    poses = trajectory["position"].values[frames], trajectory["orientation"].values[frames]
+    moving = [np.linalg.norm(np.ptp(track, axis=0)) for track in np.moveaxis(trajectory["position"].values, 1, 0)]
+    trail = int(np.argmax(moving)) if moving else -1
+    return {
+        "times": pack(trajectory.times[frames], "<f8"),
+        "recorded": len(trajectory.bodies),
+        "position": pack(poses[0]),
+        "orientation": pack(poses[1]),
+        "bodies": [_body(body, mesh) for body, mesh in zip(drawing.bodies, mesh_of, strict=True)],
+        "meshes": meshes,
+        "particles": particle_data(trajectory, drawing, drawn, rows, frames, extent.size),
+        "joints": links(drawing, drawing.joints, drawn.joints),
+        "springs": links(drawing, drawing.springs, drawn.springs),
+        "lines": links(drawing, drawing.lines, drawn.lines),
+        "curves": [{"name": curve.name, "points": curve.points.tolist()} for curve in drawing.curves],
+        "ground": extent.ground,
+        "camera": _camera(extent, np.radians(elevation_of(drawing, extent, *poses))),
+        "marks": drawing.mark_size(extent.size),
+        "trail": trail,
+        "follow": trail if is_scattered(drawing, extent, _first_places(drawing, poses[0])) else -1,
     }
 
 
@@ -448,14 +462,14 @@ def _unsolved(report: dict[str, Any]) -> list[str]:
     return [f"Not solved: {text}"] if isinstance(text, str) and text else []
 
 
-def _rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def report_rows(table: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     """The end-of-run table as (name with its unit, value) rows; a nested table starts with (name, None)."""
     rows: list[tuple[str, Any]] = []
     for key, value in table.items():
         unit = next((unit for part, unit in UNITS.items() if str(key).startswith(part) or prefix == part), "")
         name = str(key).replace("_", " ") + (f", {unit}" if unit and not str(key).endswith("relative") else "")
         if isinstance(value, dict):
-            rows += [(prefix + name, None), *_rows(value, f"{prefix}{name}: " if prefix else "")]
+            rows += [(prefix + name, None), *report_rows(value, f"{prefix}{name}: " if prefix else "")]
         elif isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             rows.append((name, str(value)))
         else:
@@ -475,16 +489,16 @@ def _subtitle(trajectory: Trajectory) -> str:
     return " · ".join(parts)
 
 
-def _json_for_html(data: dict[str, Any]) -> str:
+def json_for_html(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _fill(template: str, **parts: str) -> str:
+def fill(template: str, **parts: str) -> str:
     """Replace every ``{{name}}`` in one pass, so that no part is searched for placeholders."""
     return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
     return (files("dalembert.view") / name).read_text(encoding="utf-8")

@@ -115,8 +115,8 @@ function start() {
     byId("no-webgl").hidden = false;
   }
   wireControls();
-  const plots = makePanels(jump);
-  fillTables();
+  const plots = run.player ? [] : makePanels(jump);
+  if (!run.player) fillTables();
   new ResizeObserver(() => (state.dirty = true)).observe(stage);
   refresh = () => {
     state.dirty = false;
@@ -148,4 +148,4 @@ function start() {
   requestAnimationFrame(tick);
 }
 
-start();
+if (!run.player) start();

@@ -184,7 +184,7 @@ def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> 
 
 def _keep(simulation: Simulation, out: Path | None, report: Path | None, quiet: bool) -> int:
     """Save and write the report; returns an exit code."""
-    from ...simulation.trajectory import rescue
+    from ...simulation.netcdf import rescue
 
     try:
         if out is not None:

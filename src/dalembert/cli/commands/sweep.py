@@ -90,8 +90,8 @@ def sweep(
     """
     from ...ensemble import SweepError
     from ...ensemble.sweep import sweep as swept
+    from ...simulation.netcdf import rescue
     from ...simulation.provenance import digest
-    from ...simulation.trajectory import rescue
 
     settings = {"duration": duration, "dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate}
     try:
@@ -118,7 +118,7 @@ def sweep(
 
 def keep_dataset(found: xarray.Dataset, path: Path) -> None:
     """Write the dataset. Raises OSError with the place to which it was written instead."""
-    from ...simulation.trajectory import rescue, write
+    from ...simulation.netcdf import rescue, write
 
     try:
         write(found, path, hashed=False)
