@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import brentq
 
 import dalembert as dal
-from dalembert.core.status import NoSolution
 
 G = 9.81
 
@@ -150,45 +149,3 @@ def test_platform_on_three_cables(slack):
         else:
             assert tension == pytest.approx(force * 1.7 / drop, rel=1e-3)
     assert found.position[0, 2] == pytest.approx(-drop, abs=1e-6 if slack else 2e-3)
-
-
-def test_block_on_a_taut_rope_rests_in_the_middle():
-    """A load on a pulley that rolls along a rope: both parts of the rope have one slope."""
-    scene = dal.Scene("cable car")
-    car = scene.add_body("car", dal.Sphere(0.1), mass=10.0, position=(0.4, 0, -0.8))
-    wheel = dal.Pulley(car, (0.4, 0, -0.8), (0, 1, 0), 0.05, (0, 0, -1))
-    rope = scene.cable("rope", [(dal.WORLD, (0, 0, 0)), wheel, (dal.WORLD, (2, 0, 0))])
-    found = dal.equilibrium(scene)
-    assert found.converged and found.stable
-    assert found.position[0, 0] == pytest.approx(1.0, abs=1e-6)
-    # l cos a = 1 − r sin a, 2 (l + r a) = L: the slope a of both parts.
-    slope = brentq(lambda a: 2 * ((1 - 0.05 * np.sin(a)) / np.cos(a) + 0.05 * a) - rope.length, 0.1, 1.5)
-    assert found.tensions["rope"] == pytest.approx(0.5 * 10.0 * G / np.sin(slope), rel=1e-6)
-
-
-def test_what_falls_has_no_equilibrium():
-    scene = dal.Scene("falls")
-    scene.add_body("stone", dal.Sphere(0.1), mass=1.0)
-    with pytest.raises(NoSolution, match="stone"):
-        dal.equilibrium(scene)
-
-
-def test_scenes_without_a_meaning_are_rejected():
-    scene = dal.Scene("touches", material=dal.Material())
-    scene.add_obstacle("ground", dal.HalfSpace())
-    scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
-    with pytest.raises(ValueError, match="material"):
-        dal.equilibrium(scene)
-    with pytest.raises(ValueError, match="no bodies"):
-        dal.equilibrium(dal.Scene("empty"))
-    scene = dal.Scene("stop")
-    rod = scene.add_body(
-        "rod", dal.Box(0.1, 0.1, 1.0), mass=1.0, position=(0.5, 0, 0), orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0)
-    )
-    scene.hinge("pivot", dal.WORLD, rod, (0, 0, 0), (0, 1, 0))
-    scene.limit("stop", "pivot", lower=-0.2, upper=0.2)
-    with pytest.raises(ValueError, match="beyond its stop"):
-        dal.equilibrium(scene)
-    held = dal.equilibrium(scene, held=("pivot",))
-    assert held.converged and list(scene.joints) == ["pivot"]
-    np.testing.assert_allclose(held.joint_forces["pivot"][0], [0, 0, G], atol=1e-9)

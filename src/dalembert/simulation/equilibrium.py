@@ -40,7 +40,7 @@ NEUTRAL = 1e-7  # of the largest stiffness: a smaller one is none
 RANK = 1e-9  # of the largest singular value of J: rows that are independent
 LONGEST = 0.3  # of the size of the model, and rad: the longest step
 AWAY = 1e-2  # the same: the step that leaves an unstable equilibrium
-FAR = 1e3  # sizes of the model: what moved so far falls
+FAR = 50.0  # sizes of the model: what moved so far falls
 ROUNDS_OF_SLACK = 40
 STRETCHED = 1e-9  # of its length: a slack cable that is longer by less is as long as it may be
 STIFF = 1e3  # of weight over length: the stiffness that stands for a slack cable at first
@@ -276,7 +276,7 @@ class _Search:
                 f, jacobian = self._both(self.moved(sign * h * z, y))
                 ends.append(f + jacobian.T @ multipliers)
             columns.append(-(basis.T @ (ends[0] - ends[1])) / (2.0 * h))
-        found = np.array(columns).reshape(len(columns), -1).T
+        found = np.array(columns).reshape(len(columns), len(columns)).T
         return 0.5 * (found + found.T)
 
     def descend(self, stable: bool, most: int) -> int:
@@ -396,6 +396,9 @@ class _Search:
         _, jacobian = self._both(self.y)
         for j, joint in enumerate(system.joints):
             where = system.reactions[j]
+            if where.body >= self.n:  # both ends are in the world
+                found.append((np.zeros(3), np.zeros(3)))
+                continue
             rows = slice(int(joint.row), int(joint.row) + int(joint.rows))
             on_body = slice(6 * int(where.body), 6 * int(where.body) + 6)
             wrench = (jacobian[rows, on_body].T @ self.multipliers[rows]) / self.units[on_body] * where.sign
