@@ -58,7 +58,7 @@ def microseconds(sim: dal.Simulation) -> tuple[float, float, float]:
 def main() -> None:
     print(f"{'µs':36}{'one step':>10}{'of many':>10}{'beside':>10}{'a frame':>10}")
     for name, (scene, settings) in RUNS.items():
-        sim = dal.Simulation(scene, dt=1 / 240, frames=NO_FRAMES, **settings).step(100)
+        sim = dal.Simulation(scene, dt=1 / 240, frame_rate=NO_FRAMES, **settings).step(100)
         single, many, frame = microseconds(sim)
         print(f"{name:36}{single:10.1f}{many:10.1f}{single - many:10.1f}{frame:10.1f}")
 

@@ -9,7 +9,7 @@ import dalembert as dal
 G = 9.81
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)  # a cylinder's axis along −y
 COORDINATES = ("maximal", "joint")
-SETTINGS = {"method": "dormand_prince", "rtol": 1e-10, "atol": 1e-12, "frames": 30.0}
+SETTINGS = {"method": "dormand_prince", "rtol": 1e-10, "atol": 1e-12, "frame_rate": 30.0}
 
 
 def weight(scene, name, mass, x, z):
@@ -218,7 +218,7 @@ def test_cable_that_stretches_oscillates_and_never_pushes(method):
     room, k = 2.0 - (1.0 + 0.1 * np.pi + 0.2), 1000.0
     deepest = room + 2 * G / k + np.sqrt((2 * G / k) ** 2 + 2 * 2 * G * room / k)
     more = {"dt": 2e-4} if method == "time_stepping" else {"rtol": 1e-9}
-    found = dal.simulate(scene, 1.5, method=method, frames=2000.0, **more)
+    found = dal.simulate(scene, 1.5, method=method, frame_rate=2000.0, **more)
     z = found.trajectory.position.values[:, 0, 2]
     assert z.min() == pytest.approx(1.8 - deepest, abs=2e-5)
     assert z[z.argmin() :].max() == pytest.approx(1.8, abs=2e-3 if method == "time_stepping" else 1e-5)

@@ -39,7 +39,7 @@ def arm(drive):
     elif drive == "stop":
         scene.limit("drive", "shoulder", lower=0.0)
     elif drive == "servo":
-        scene.motor("drive", "shoulder", stiffness=1e5, gain=1e3)
+        scene.motor("drive", "shoulder", stiffness=1e5, damping=1e3)
     elif drive == "spring":
         scene.torsion_spring("drive", "shoulder", stiffness=1e5, damping=2e3)
     elif drive == "motion":

@@ -101,7 +101,7 @@ def test_a_field_is_not_felt_and_a_thrust_is():
     """An accelerometer reads what acts beside gravity: a thrust of 4 N on 2 kg."""
     scene = dal.Scene("rocket")
     scene.add_body("rocket", dal.Box(0.1, 0.1, 1.0), mass=2.0)
-    scene.load("thrust", "rocket", force=(0, 0, 4.0))
+    scene.external_force("thrust", "rocket", force=(0, 0, 4.0))
     scene.add_sensor(sensors.Accelerometer("f", "rocket"))
     scene.add_sensor(sensors.FrameState("a", "rocket", "acceleration"))
     run = dal.simulate(scene, 0.1, rtol=1e-9)
@@ -115,7 +115,7 @@ def test_center_of_mass_moves_as_the_momentum_says():
     scene.add_body("a", dal.Box(1, 0.1, 0.1), mass=1.0, velocity=(1, 0, 0), position=(0, 0, 0))
     scene.add_body("b", dal.Box(1, 0.1, 0.1), mass=3.0, velocity=(1, 0, 0), position=(1, 0, 0))
     scene.ball("joint", "a", "b", at=(0.5, 0, 0))
-    scene.load("twist", "a", torque=(0, 0, 0.5))
+    scene.external_force("twist", "a", torque=(0, 0, 0.5))
     for quantity in ("position", "velocity", "angular_momentum"):
         scene.add_sensor(sensors.CenterOfMass(quantity, quantity=quantity))
     scene.add_sensor(sensors.CenterOfMass("one", ["b"]))

@@ -26,7 +26,7 @@ def sampled(rate, steps=None, duration=0.1, **settings):
 
 
 def test_adaptive_methods_take_samples_at_their_times():
-    assert largest(sampled(70.0, frames=13.0) - np.arange(8) / 70.0) < 1e-15
+    assert largest(sampled(70.0, frame_rate=13.0) - np.arange(8) / 70.0) < 1e-15
 
 
 @pytest.mark.parametrize("rate", [240.0, 100.0, 70.0, 239.9, 60.0, 33.3])
@@ -54,7 +54,7 @@ def test_samples_depend_neither_on_frames_nor_on_calls(steps):
         scene = resting_box() if steps else pendulum()
         name = next(iter(scene.bodies))
         scene.add_sensor(sensors.Imu("imu", name, rate=90, noise=0.1, bias_deviation=0.2, seed=3))
-        found = dal.Simulation(scene, frames=frames, **({"dt": steps} if steps else {"rtol": 1e-11}))
+        found = dal.Simulation(scene, frame_rate=frames, **({"dt": steps} if steps else {"rtol": 1e-11}))
         for part in parts:
             found.advance(part)
         return found.sensors["imu"]
@@ -295,7 +295,7 @@ def test_a_rewound_session_keeps_the_samples_until_then():
 
     scene = resting_box()
     scene.add_sensor(sensors.Imu("imu", "box", rate=100, noise=0.1))
-    session = Session(scene, dt=1 / 200, frames=50.0)
+    session = Session(scene, dt=1 / 200, frame_rate=50.0)
     for _ in range(20):
         session.advance()
     whole = session.run.sensors["imu"].values

@@ -28,7 +28,7 @@ def tumbling():
 def test_it_is_the_rate_of_the_orientation(coordinates):
     errors = []
     for frames in (100.0, 200.0):
-        found = dal.simulate(tumbling(), 1.0, coordinates=coordinates, rtol=1e-10, frames=frames).trajectory
+        found = dal.simulate(tumbling(), 1.0, coordinates=coordinates, rtol=1e-10, frame_rate=frames).trajectory
         rate = rate_of(found.orientation.values, 1 / frames)
         errors.append(np.abs(rate - found.angular_velocity.values[1:-1]).max())
     assert errors[0] < 0.02

@@ -131,7 +131,7 @@ def test_applied_forces_do_what_a_load_of_the_scene_does(coordinates):
         scene = box_on_floor()
         scene.add_body("top", dal.Box(0.15, 0.15, 0.1), mass=1.0, position=(0, 0, 0.25))
         if loaded:
-            scene.load("push", "top", force=(8.0, 1.0, 0.0), torque=(0.0, 0.0, 0.1))
+            scene.external_force("push", "top", force=(8.0, 1.0, 0.0), torque=(0.0, 0.0, 0.1))
         return scene
 
     by_load = dal.Simulation(build(True), dt=1 / 480, coordinates=coordinates)

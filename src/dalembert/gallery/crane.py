@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 4.0, "method": "dormand_prince", "rtol": 1e-9, "frames": 30.0}
+SETTINGS: RunSettings = {"duration": 4.0, "method": "dormand_prince", "rtol": 1e-9, "frame_rate": 30.0}
 RADIUS, SHEAVE, LENGTH = 0.25, 0.2, 4.0  # m: of the drum and the sheaves; from the mast to the load
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import VectorLike
 from .body import WORLD, Body
 from .joint import Frame, Link
 from .particles import Particle
@@ -39,7 +40,7 @@ class Eye:
     """
 
     body: str | Frame
-    at: ArrayLike | None = None
+    at: VectorLike | None = None
     friction: float = 0.0
 
 
@@ -59,10 +60,10 @@ class Pulley:
     """
 
     body: str | Frame
-    at: ArrayLike
-    axis: ArrayLike
+    at: VectorLike
+    axis: VectorLike
     radius: float
-    side: ArrayLike
+    side: VectorLike
     turns: int = 0
     friction: float = 0.0
     slips: bool = True
@@ -77,14 +78,14 @@ class Drum:
     """
 
     body: str | Frame
-    at: ArrayLike
-    axis: ArrayLike
+    at: VectorLike
+    axis: VectorLike
     radius: float
-    side: ArrayLike
+    side: VectorLike
     turns: float = 5.0
 
 
-Item: TypeAlias = Eye | Pulley | Drum | tuple[str | Frame, ArrayLike] | Particle
+Item: TypeAlias = Eye | Pulley | Drum | tuple[str | Frame, VectorLike] | Particle
 
 
 @dataclass

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import NumbersLike, VectorLike
 from .body import WORLD, Body, World
 from .checks import finite, positive, real_array, unit_quaternion
 from .contact import Obstacle
@@ -58,9 +59,9 @@ class Sensor:
 
     name: str
     rate: float = field(default=100.0, kw_only=True)
-    noise: ArrayLike = field(default=0.0, kw_only=True)
-    bias: ArrayLike = field(default=0.0, kw_only=True)
-    bias_deviation: ArrayLike = field(default=0.0, kw_only=True)
+    noise: NumbersLike = field(default=0.0, kw_only=True)
+    bias: NumbersLike = field(default=0.0, kw_only=True)
+    bias_deviation: NumbersLike = field(default=0.0, kw_only=True)
     seed: int = field(default=0, kw_only=True)
 
     kind: ClassVar[str] = "sensor"
@@ -116,9 +117,9 @@ class Sensor:
             given[name] = values
         return replace(self, **given)
 
-    def _each(self, name: str, value: ArrayLike) -> NDArray[np.float64]:
+    def _each(self, name: str, value: NumbersLike) -> NDArray[np.float64]:
         """A number for all components, or one for each. Raises ValueError."""
-        if np.ndim(value) == 0:
+        if np.asarray(value).ndim == 0:
             return np.array(finite(self.owner, name, value))
         return real_array(self.owner, name, value, self.shape)
 
@@ -141,8 +142,8 @@ class Mounted(Sensor):
     """
 
     body: str | Frame
-    position: ArrayLike = field(default=ZERO, kw_only=True)
-    orientation: ArrayLike = field(default=UPRIGHT, kw_only=True)
+    position: VectorLike = field(default=ZERO, kw_only=True)
+    orientation: VectorLike = field(default=UPRIGHT, kw_only=True)
 
     def resolved(self, scene: Any) -> Self:
         """See `Sensor.resolved`."""
@@ -387,8 +388,8 @@ class ForceTorque(Sensor):
     joint: str | SceneJoint
     quantity: WrenchQuantity = "wrench"
     body: str | Frame | None = field(default=None, kw_only=True)
-    position: ArrayLike | None = field(default=None, kw_only=True)
-    orientation: ArrayLike = field(default=UPRIGHT, kw_only=True)
+    position: VectorLike | None = field(default=None, kw_only=True)
+    orientation: VectorLike = field(default=UPRIGHT, kw_only=True)
 
     kind, is_dynamic = "force torque", True
 
@@ -505,7 +506,7 @@ class Range(Mounted):
     directions : (n, 3), in the axes of the sensor; of any length. reach : m, beyond which a ray meets nothing.
     """
 
-    directions: ArrayLike = field(default=(AHEAD,), kw_only=True)
+    directions: NumbersLike = field(default=(AHEAD,), kw_only=True)
     reach: float = field(default=float("inf"), kw_only=True)
 
     kind = "range"
@@ -513,7 +514,7 @@ class Range(Mounted):
     @property
     def labels(self) -> tuple[str, ...]:
         """The rays by number."""
-        return tuple(str(i) for i in range(len(np.atleast_2d(self.directions))))
+        return tuple(str(i) for i in range(len(np.atleast_2d(np.asarray(self.directions)))))
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -522,7 +523,7 @@ class Range(Mounted):
 
     def resolved(self, scene: Any) -> Self:
         """See `Sensor.resolved`."""
-        rays = real_array(self.owner, "directions", np.atleast_2d(self.directions), (-1, 3))
+        rays = real_array(self.owner, "directions", np.atleast_2d(np.asarray(self.directions)), (-1, 3))
         lengths = np.linalg.norm(rays, axis=1)
         if not len(rays) or not (lengths > 0.0).all():
             raise ValueError(

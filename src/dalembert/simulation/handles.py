@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..contact.contact_point import Contact
+from ..core.arrays import NumbersLike
 from ..model.tables import FIELD, STATE_SIZE
 from ..scene.body import Body
 from ..scene.checks import finite, real_array, rotation_matrix, unit_quaternion
@@ -140,7 +141,7 @@ class BodyHandle(Touching):
         return self._alive("position", self._part(0, 3))
 
     @position.setter
-    def position(self, value: ArrayLike) -> None:
+    def position(self, value: NumbersLike) -> None:
         self._require_no_joint("position")
         new = real_array(self._owner, "position", value, (3,))
         with self._run._booked(WRITTEN, f"position of {self.name!r}"):
@@ -153,7 +154,7 @@ class BodyHandle(Touching):
         return self._alive("orientation", self._part(3, 7))
 
     @orientation.setter
-    def orientation(self, value: ArrayLike) -> None:
+    def orientation(self, value: NumbersLike) -> None:
         self._require_no_joint("orientation")
         new = unit_quaternion(self._owner, "orientation", value)
         with self._run._booked(WRITTEN, f"orientation of {self.name!r}"):
@@ -186,7 +187,7 @@ class BodyHandle(Touching):
         return self._alive("velocity", self._part(7, 10) / self.scene_item.mass)
 
     @velocity.setter
-    def velocity(self, value: ArrayLike) -> None:
+    def velocity(self, value: NumbersLike) -> None:
         self._require_free("velocity")
         new = real_array(self._owner, "velocity", value, (3,))
         with self._run._booked(WRITTEN, f"velocity of {self.name!r}"):
@@ -201,7 +202,7 @@ class BodyHandle(Touching):
         return self._alive("angular_velocity", self._spin(True) @ self._part(10, 13))
 
     @angular_velocity.setter
-    def angular_velocity(self, value: ArrayLike) -> None:
+    def angular_velocity(self, value: NumbersLike) -> None:
         self._require_free("angular_velocity")
         new = real_array(self._owner, "angular_velocity", value, (3,))
         with self._run._booked(WRITTEN, f"angular velocity of {self.name!r}"):
@@ -248,7 +249,7 @@ class BodyHandle(Touching):
 
     # Forces -----------------------------------------------------------------------------------------------------------
 
-    def apply_force(self, force: ArrayLike, at: ArrayLike | None = None) -> None:
+    def apply_force(self, force: NumbersLike, at: NumbersLike | None = None) -> None:
         """Apply a force, (3,) N, at a point (m, world axes; the centre of mass if not given). Forces that are applied add up.
 
         The force and its torque about the centre of mass, as they are now, act in world axes until the end of the next call
@@ -260,19 +261,19 @@ class BodyHandle(Touching):
         new = real_array(self._owner, "force", force, (3,))
         self._run._apply(self._index, new, self._moment(new, at))
 
-    def apply_torque(self, torque: ArrayLike) -> None:
+    def apply_torque(self, torque: NumbersLike) -> None:
         """Apply a torque, (3,) N m, world axes, as long as a force acts: see `apply_force`."""
         self._require_free("angular_velocity")
         self._run._apply(self._index, NOTHING, real_array(self._owner, "torque", torque, (3,)))
 
-    def apply_impulse(self, impulse: ArrayLike, at: ArrayLike | None = None) -> None:
+    def apply_impulse(self, impulse: NumbersLike, at: NumbersLike | None = None) -> None:
         """Change the momentum at once, by an impulse (3,) N s at a point (m, world axes; the centre of mass if not given).
         Joints transmit it. Its work is in the entry "applied forces" of the ledger. Raises as `apply_force` does."""
         self._require_free("velocity")
         new = real_array(self._owner, "impulse", impulse, (3,))
         self._run._push(self._index, new, self._moment(new, at))
 
-    def _moment(self, force: np.ndarray, at: ArrayLike | None) -> np.ndarray:
+    def _moment(self, force: np.ndarray, at: NumbersLike | None) -> np.ndarray:
         if at is None:
             return NOTHING
         return np.cross(real_array(self._owner, "at", at, (3,)) - self._part(0, 3), force)
@@ -387,7 +388,7 @@ class ParticlesHandle(Handle):
         return self._alive("position", self._block(0))
 
     @position.setter
-    def position(self, value: ArrayLike) -> None:
+    def position(self, value: NumbersLike) -> None:
         own = self._block(0)
         new = real_array(f"particles {self.name!r}", "position", value, own.shape)
         joints = self._run.model.scene.joints.values()
@@ -407,7 +408,7 @@ class ParticlesHandle(Handle):
         return self._alive("velocity", self._block(1) * inverse[:, None])
 
     @velocity.setter
-    def velocity(self, value: ArrayLike) -> None:
+    def velocity(self, value: NumbersLike) -> None:
         own, pinned = self._block(1), self.scene_item.pinned
         new = real_array(f"particles {self.name!r}", "velocity", value, own.shape)
         if new[pinned].any():
@@ -420,7 +421,7 @@ class ParticlesHandle(Handle):
         """(n, 3) kg m/s."""
         return np.array(self._block(1))
 
-    def apply_impulse(self, impulse: ArrayLike) -> None:
+    def apply_impulse(self, impulse: NumbersLike) -> None:
         """Change the momenta at once by impulses (n, 3) N s, or one (3,) for each. Pinned ones do not take any. The work is
         in the entry "applied forces" of the ledger."""
         own = self._block(1)

@@ -41,7 +41,7 @@ class Live(Applying, Branching):
     """The part of `Simulation` for loops of the user's."""
 
     model: Model
-    frames: float
+    frame_rate: float
     recorder: Recorder
     settings: dict[str, Any]
     advances: list[float]

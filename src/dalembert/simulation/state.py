@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from ..core.arrays import NumbersLike
 from ..core.notebook import MOST_ROWS, block, note, numbers, table, title
 from ..model.compile import Model
 from ..model.tables import LEDGER, STATE_SIZE
@@ -169,7 +170,7 @@ class State:
         return self._y
 
     @y.setter
-    def y(self, value: ArrayLike) -> None:
+    def y(self, value: NumbersLike) -> None:
         new = np.asarray(value, float)
         if new.shape == (len(self._y) - len(LIVE_ENTRIES),) and self.model.force_names[-1:] == LIVE_ENTRIES[-1:]:
             new = with_live_entries(new)
@@ -193,7 +194,7 @@ class State:
         return self._bodies[:, 0:3]
 
     @position.setter
-    def position(self, value: ArrayLike) -> None:
+    def position(self, value: NumbersLike) -> None:
         _set("position", self.position, value)
 
     @property
@@ -202,7 +203,7 @@ class State:
         return self._bodies[:, 3:7]
 
     @orientation.setter
-    def orientation(self, value: ArrayLike) -> None:
+    def orientation(self, value: NumbersLike) -> None:
         _set("orientation", self.orientation, value)
 
     @property
@@ -211,7 +212,7 @@ class State:
         return self._bodies[:, 7:10]
 
     @momentum.setter
-    def momentum(self, value: ArrayLike) -> None:
+    def momentum(self, value: NumbersLike) -> None:
         _set("momentum", self.momentum, value)
 
     @property
@@ -220,7 +221,7 @@ class State:
         return self._bodies[:, 10:13]
 
     @angular_momentum.setter
-    def angular_momentum(self, value: ArrayLike) -> None:
+    def angular_momentum(self, value: NumbersLike) -> None:
         _set("angular_momentum", self.angular_momentum, value)
 
     @property
@@ -229,7 +230,7 @@ class State:
         return np.asarray(self._particles[0])
 
     @particle_position.setter
-    def particle_position(self, value: ArrayLike) -> None:
+    def particle_position(self, value: NumbersLike) -> None:
         _set("particle_position", self.particle_position, value)
 
     @property
@@ -238,7 +239,7 @@ class State:
         return np.asarray(self._particles[1])
 
     @particle_momentum.setter
-    def particle_momentum(self, value: ArrayLike) -> None:
+    def particle_momentum(self, value: NumbersLike) -> None:
         _set("particle_momentum", self.particle_momentum, value)
 
     # What follows from it ---------------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ class State:
         return DerivedArray.of(values, self._writer_of("velocity", self.momentum, lambda i, v: v * mass[i]))
 
     @velocity.setter
-    def velocity(self, value: ArrayLike) -> None:
+    def velocity(self, value: NumbersLike) -> None:
         _set("velocity", self.velocity, value)
 
     @property
@@ -274,7 +275,7 @@ class State:
         return DerivedArray.of(values, write)
 
     @angular_velocity.setter
-    def angular_velocity(self, value: ArrayLike) -> None:
+    def angular_velocity(self, value: NumbersLike) -> None:
         _set("angular_velocity", self.angular_velocity, value)
 
     @property
@@ -294,7 +295,7 @@ class State:
         return DerivedArray.of(values, _writer("particle_velocity", self.particle_momentum, momenta))
 
     @particle_velocity.setter
-    def particle_velocity(self, value: ArrayLike) -> None:
+    def particle_velocity(self, value: NumbersLike) -> None:
         _set("particle_velocity", self.particle_velocity, value)
 
     def _show_commands(self, values: np.ndarray, name: str) -> None:
@@ -358,7 +359,7 @@ class State:
         self.orientation[off] /= norms[off, None]
 
 
-def _set(name: str, array: np.ndarray, value: ArrayLike) -> None:
+def _set(name: str, array: np.ndarray, value: NumbersLike) -> None:
     """Write all of an array. Raises ValueError for another shape, or what is not finite."""
     if value is not array:
         array[...] = real_array("state", name, value, array.shape)

@@ -11,7 +11,7 @@ floor = scene.add_obstacle("floor", dal.HalfSpace())
 box = scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.1))
 arm = scene.add_body("arm", dal.Box(0.5, 0.1, 0.1), mass=1.0, position=(2, 0, 1), material=None)
 hinge = scene.hinge("hinge", dal.WORLD, arm, at=(2, 0, 1.5), axis=(0, 1, 0))
-motor = scene.motor("motor", hinge, stiffness=10.0, gain=1.0)
+motor = scene.motor("motor", hinge, stiffness=10.0, damping=1.0)
 sim: dal.Simulation = dal.Simulation(scene, dt=1 / 240).step().step(3)
 
 handle: BodyHandle = sim[box]
