@@ -50,7 +50,7 @@ class Reading:
         self.sensor = sensor
         self._refresh = refresh
         self._noise = Noise(sensor.seed, sensor.name, sensor.shape)
-        self._noisy, self._drawn = bool(np.asarray(sensor.noise).any()), bool(np.any(sensor.bias_deviation))
+        self._noisy, self._drawn = bool(np.asarray(sensor.noise).any()), bool(np.asarray(sensor.bias_deviation).any())
         self._offset: Any = np.asarray(sensor.bias)
         if self._drawn:
             self._offset = self._offset + np.asarray(sensor.bias_deviation) * self._noise.of_sample(-1)
