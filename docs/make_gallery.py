@@ -24,7 +24,7 @@ INTRODUCTION = (
 )
 GROUPS = {
     "Mechanisms": ("pendulum", "double-pendulum", "generalized", "formulations", "four-bar", "n-four-bar", "rope", "bead",
-                   "trebuchet", "sling", "factory"),
+                   "trebuchet", "sling", "crane", "factory"),
     "Rigid bodies in motion": ("tumbling", "top", "tippe-top", "euler-disk", "force-pair", "force-puzzle", "rotation-drift"),
     "Contact and friction": ("incline", "rolling", "bouncing-ball", "cradle", "billiards", "rocking-block", "dominoes",
                              "stack", "heavy-on-light", "card-house", "arch", "pyramid", "wall", "pile", "terrain", "siege"),
@@ -131,7 +131,7 @@ def film(name: str, run: dal.Simulation) -> None:
         return
     module, wanted = gallery.load(name), FILMS[name]
     speed = wanted.get("speed", 1.0)
-    settings = {**module.SETTINGS, "frames": 30.0 / speed}
+    settings = {**module.SETTINGS, "frame_rate": 30.0 / speed}
     del settings["duration"]
     shown = dal.simulate(module.build(), wanted["until"], **settings)
     view = {key: value for key, value in PICTURES.get(name, {}).items() if key in ("elevation", "azimuth", "ground")}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 SETTINGS: RunSettings = {"duration": 4.0, "method": "dormand_prince", "rtol": 1e-9, "frame_rate": 30.0}
-RADIUS, SHEAVE, LENGTH = 0.25, 0.2, 4.0  # m: of the drum and the sheaves; from the mast to the load
+RADIUS, SHEAVE, LENGTH, JIB = 0.25, 0.2, 4.0, 4.3  # m: of the drum and the sheaves; from the mast to the load; its height
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 
 
@@ -30,13 +30,15 @@ def build(mass: float = 200.0, turns: float = 1.5) -> Scene:
     scene = Scene("crane")
     scene.description = "a winch lifts a load with a block and tackle of two strands"
     drum = scene.add_body(
-        "drum", Cylinder(RADIUS, 0.5), mass=40.0, position=(-0.6, 0, 0.4), orientation=LYING, color="#4c78a8"
-    )
+        "drum", Cylinder(RADIUS, 0.5), mass=40.0, position=(-0.6, 0, 0.4), orientation=LYING, color="#4c78a8",
+        material=None,
+    )  # fmt: skip
     x = LENGTH
-    load = scene.add_body("load", Box(0.7, 0.7, 0.5), mass=mass, position=(x, 0, 0.3), color="#f58518")
+    load = scene.add_body("load", Box(0.7, 0.7, 0.5), mass=mass, position=(x, 0, 0.3), color="#f58518", material=None)
     block = (x, 0.0, 0.8)
-    scene.add_obstacle("mast", Box(0.3, 0.3, 4.0), position=(0, 0, 2.0), color="#9aa4b2")
-    scene.add_obstacle("jib", Box(LENGTH + 0.6, 0.2, 0.2), position=(0.5 * LENGTH, 0, 4.4), color="#9aa4b2")
+    for side, y in (("left", 0.35), ("right", -0.35)):
+        scene.add_obstacle(f"{side} mast", Box(0.2, 0.2, JIB), position=(0, y, 0.5 * JIB), color="#9aa4b2")
+    scene.add_obstacle("jib", Box(LENGTH + 0.8, 0.9, 0.2), position=(0.5 * LENGTH, 0, JIB + 0.1), color="#9aa4b2")
     scene.hinge("axle", WORLD, drum, at=(-0.6, 0, 0.4), axis=(0, 1, 0))
     whole, w = -2.0 * np.pi * turns, 0.5 * np.pi
 
@@ -48,7 +50,7 @@ def build(mass: float = 200.0, turns: float = 1.5) -> Scene:
         Drum(drum, (-0.6, 0, 0.4), (0, 1, 0), RADIUS, side=(-1, 0, 0), turns=4.0),
         Pulley(WORLD, (x - 2.0 * SHEAVE, 0, 4.0), (0, 1, 0), SHEAVE, side=(0, 0, 1)),
         Pulley(load, block, (0, 1, 0), SHEAVE, side=(0, 0, -1), swivels=True),
-        (WORLD, (x + SHEAVE, 0, 4.0)),
+        (WORLD, (x + SHEAVE, 0, JIB)),
     ])  # fmt: skip
     return scene
 

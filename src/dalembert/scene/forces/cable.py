@@ -46,7 +46,7 @@ class SlackCable(Force):
     """One piece of a cable that may go slack: its length is a limit, as the stops of a joint are."""
 
     kind = "cable"
-    bounded = True
+    limited = True
 
     def __init__(self, path: CablePath) -> None:
         self.cable = path
