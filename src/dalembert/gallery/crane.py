@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 SETTINGS: RunSettings = {"duration": 4.0, "method": "dormand_prince", "rtol": 1e-9, "frame_rate": 30.0}
-RADIUS, SHEAVE, LENGTH, JIB = 0.25, 0.2, 4.0, 4.3  # m: of the drum and the sheaves; from the mast to the load; its height
+RADIUS, SHEAVE, LENGTH, JIB = (
+    0.25,
+    0.2,
+    4.0,
+    4.3,
+)  # m: of the drum and the sheaves; from the mast to the load; its height
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 
 

@@ -227,8 +227,8 @@ class Live(Applying, Branching):
     # Contact forces by pair -------------------------------------------------------------------------------------------
 
     def contact_force(self, on: str | Named, by: str | Named | None = None) -> NDArray[np.float64]:
-        """(3,) N, world axes: the force of contact on one body or obstacle by another, or, without `by`, by all that touches
-        it. With fixed steps it is the mean over the last step; by events, that at the end of the last step. Zero where
+        """(3,) N, world axes: the force of contact on a body or obstacle by another one, or by all that touches it if `by` is
+        not given. With fixed steps it is the mean over the last step; by events, that at the end of the last step. Zero where
         nothing touches. That of bodies that sleep is the force of the last recorded frame. Contacts with particles are not
         included. `Trajectory.contact_force_between(by, on)` has it at all recorded frames.
 
