@@ -218,7 +218,7 @@ def test_cable_that_stretches_oscillates_and_never_pushes(method):
     room, k = 2.0 - (1.0 + 0.1 * np.pi + 0.2), 1000.0
     deepest = room + 2 * G / k + np.sqrt((2 * G / k) ** 2 + 2 * 2 * G * room / k)
     more = {"dt": 2e-4} if method == "time_stepping" else {"rtol": 1e-9}
-    found = dal.simulate(scene, 1.5, method=method, frame_rate=2000.0, **more)
+    found = dal.simulate(scene, 1.0, method=method, frame_rate=2000.0, **more)  # one bounce
     z = found.trajectory.position.values[:, 0, 2]
     assert z.min() == pytest.approx(1.8 - deepest, abs=2e-5)
     assert z[z.argmin() :].max() == pytest.approx(1.8, abs=2e-3 if method == "time_stepping" else 1e-5)
