@@ -173,5 +173,5 @@ def test_a_stop_that_makes_no_sense_is_refused(arguments, words):
 def test_a_friction_that_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="effort"):
         pendulum().joint_friction("pivot", "hinge", effort=-1.0)
-    with pytest.raises(ValueError, match="no room for an effort"):
+    with pytest.raises(ValueError, match="takes no effort"):
         pendulum().motor("motor", "hinge", speed=1.0, effort=2.0)

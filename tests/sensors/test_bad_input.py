@@ -12,7 +12,7 @@ from .scenes import pendulum, resting_box
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: sensors.Imu("s", "wheel"), "sensor 's': there is no body 'wheel'; bodies: bar"),
+        (lambda: sensors.Imu("s", "wheel"), "sensor 's': there is no body 'wheel'; the bodies are 'bar'"),
         (lambda: sensors.Imu("s", "bar", rate=0.0), "rate must be a finite number above zero"),
         (lambda: sensors.Imu("s", "bar", rate=1e9), "at most"),
         (lambda: sensors.Imu("s", "bar", noise=-0.1), "noise is -0.1; give a standard deviation"),
