@@ -8,6 +8,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from .renamed import BothNamesError
+
 Class = TypeVar("Class", bound=type)
 
 
@@ -34,6 +36,8 @@ def _explained(owner: str, name: str, method: Callable[..., Any], hints: Mapping
     def call(*arguments: Any, **keywords: Any) -> Any:
         try:
             return method(*arguments, **keywords)
+        except BothNamesError:
+            raise
         except TypeError as error:
             message = misfit(
                 owner if name == "__init__" else f"{owner}.{name}", method, arguments, keywords, hints, name

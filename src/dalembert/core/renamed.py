@@ -18,6 +18,10 @@ _PACKAGE = str(Path(__file__).parent.parent)
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class BothNamesError(TypeError):
+    """A call gives a keyword under its old name and under its new one."""
+
+
 def warn_renamed(old: str, new: str) -> None:
     """Issue a DeprecationWarning that points at the caller's line outside this package."""
     level, frame = 1, sys._getframe()
@@ -70,7 +74,7 @@ def current_names(
         if old not in found:
             continue
         if new in found:
-            raise TypeError(f"{old} and {new} are both given, and {old} is the old name of {new}; give {new} alone")
+            raise BothNamesError(f"{old} and {new} are both given, and {old} is the old name of {new}; give {new} alone")
         if not quiet:
             warn_renamed(old, new)
         found[new] = found.pop(old)
