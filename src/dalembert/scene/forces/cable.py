@@ -19,7 +19,9 @@ class ElasticCable(Force):
     parameters_to_vary = ("stiffness", "damping", "rest")
 
     def __init__(self, path: CablePath, *, stretch: float, damping: float = 0.0) -> None:
-        self.cable, self.stretch, self.damping = path, stretch, damping
+        self.cable: CablePath = path
+        self.stretch: float = stretch
+        self.damping: float = damping
 
     def resolve(self, resolver: Resolver) -> None:
         self.rest = self.cable.length
