@@ -171,6 +171,19 @@ def test_room_is_asked_for_and_nothing_is_lost():
     assert len(keys) == 60 * 59 // 2
 
 
+def test_no_pair_is_lost_if_bodies_are_elsewhere_once_there_is_room():
+    """A step that finds no room for its pairs is made again from its start, where other fat boxes overlap."""
+    rng = np.random.default_rng(4)
+    solids, before, quaternions = random_cloud(rng, 120, (4.0, 4.0, 4.0))
+    collision, keys = found(make_collision(solids), state_of(before, quaternions))
+    away = np.where(np.arange(120)[:, None] < 90, 0.1 * before, 100.0 * before)  # most in a heap, the others far apart
+    assert place_and_find(state_of(away, quaternions), 120, 0.0, collision) == NEED_ROOM
+    collision = with_room(collision, int(collision.counts[NEED_PAIRS]), 0, int(collision.counts[NEED_STRIPS]))
+    collision, again = found(collision, state_of(before, quaternions))
+    assert again == all_with_all(collision, collision.fat_boxes)
+    assert len(again) >= 0.9 * len(keys) > 100
+
+
 def test_a_pose_that_is_not_a_number_is_reported():
     collision = make_collision([Solid(dal.Sphere(1.0), i) for i in range(3)])
     positions = np.zeros((3, 3))

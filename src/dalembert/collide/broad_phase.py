@@ -13,6 +13,7 @@ from ..scene.shapes.base import HALF_SPACE, HULL, MESH
 from ..scene.shapes.dispatch import shape_extent
 from .tables import (
     AWAKE,
+    DROPPED,
     ENTRY,
     ENTRY_COLLIDER,
     ENTRY_LEFT,
@@ -370,7 +371,9 @@ def meet_facets(m, i, found, bodies, collision):
         if not meets_node(asked, now, node):
             k = node.skip
             continue
-        if node.facet >= 0 and not meets_node(asked, before, node):
+        if node.facet >= 0 and (
+            not meets_node(asked, before, node) or was_dropped(i, tree.collider, node.facet, collision)
+        ):
             found = add_pair(i, tree.collider, node.facet, found, bodies, collision)
         k += 1
     return found
@@ -424,7 +427,8 @@ STAY = 1.5  # another axis is chosen only when the spread on it is so many times
 @njit
 def find_pairs(bodies, collision):
     """Make `pairs` those whose fat boxes overlap, given those that did before; returns 0 or NEED_ROOM. Where there is no
-    room, it can be called again."""
+    room, it can be called again, with other fat boxes too: then pairs that overlapped before may have been dropped, and each
+    is looked up."""
     counts = collision.counts
     if counts[LEFT] == 0:
         return 0
@@ -444,7 +448,7 @@ def find_pairs(bodies, collision):
     found = meet_half_spaces(found, bodies, collision)
     found = meet_meshes(found, bodies, collision)
     if found > collision.pairs.shape[0]:
-        counts[NEED_PAIRS] = found
+        counts[NEED_PAIRS], counts[DROPPED] = found, 1
         return NEED_ROOM
     for k in range(counts[PAIRS], found):
         if collision.colliders[collision.pairs[k].b].kind == HALF_SPACE:
@@ -471,6 +475,18 @@ def drop_pairs(collision):
         counts[ORDERED] = 0
         if k < counts[PAIRS]:
             move_pair(counts[PAIRS], k, collision)
+
+
+@njit
+def was_dropped(i, j, facet, collision):
+    """Whether the pair of two colliders, whose fat boxes overlapped before, is no longer one."""
+    if collision.counts[DROPPED] == 0:
+        return False
+    for k in range(collision.counts[PAIRS]):
+        pair = collision.pairs[k]
+        if pair.facet == facet and ((pair.a == i and pair.b == j) or (pair.a == j and pair.b == i)):
+            return False
+    return True
 
 
 @njit
@@ -503,7 +519,7 @@ def forget_boxes_before(collision):
             fat.left = 0
             for k in range(3):
                 fat.lower_before[k], fat.upper_before[k] = fat.lower[k], fat.upper[k]
-    collision.counts[LEFT] = 0
+    collision.counts[LEFT], collision.counts[DROPPED] = 0, 0
 
 
 @njit
@@ -652,7 +668,7 @@ def sweep(strip, count, found, bodies, collision):
             ):
                 continue
             i, j = int(load(entries, p + ENTRY_COLLIDER)), int(load(entries, q + ENTRY_COLLIDER))
-            if met_before(fat_boxes[i], fat_boxes[j]):
+            if met_before(fat_boxes[i], fat_boxes[j]) and not was_dropped(i, j, 0, collision):
                 continue
             if strip_number(max(lower_1, load(entries, q + 2)), low, width, count) == strip:
                 found = add_pair(i, j, 0, found, bodies, collision)

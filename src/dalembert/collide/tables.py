@@ -124,10 +124,11 @@ ISLAND = np.dtype(
 # the sweep and its strips; the number of bodies that contacts can move, those after them being kinematic; how many fat boxes
 # have changed since pairs were found; whether the narrow phase has taken the motion in `places` into account; whether
 # `contacts` are in the order of the manifolds; how many pairs touch; whether colliders without pairs may wait (see
-# `broad_phase.waits`). Of `near`: the round of its look, how many contacts and bodies it has found.
+# `broad_phase.waits`). Of `near`: the round of its look, how many contacts and bodies it has found. Whether pairs were
+# dropped by a search for pairs that had no room for the new ones.
 PAIRS, CONTACTS, ISLANDS, NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS, SWEEP_AXIS, STRIP_AXIS = range(8)
 MOVED, LEFT, MET, ORDERED, TOUCH, LAZY = range(8, 14)
-ROUND, NEAR, NEAR_MEMBERS, COUNTS = range(14, 18)
+ROUND, NEAR, NEAR_MEMBERS, DROPPED, COUNTS = range(14, 19)
 # Numbers of an entry of a strip: lower and upper end of a fat box along the axis of the sweep, across the strips, and along
 # the third axis; whether it has changed; the collider.
 ENTRY, ENTRY_LEFT, ENTRY_COLLIDER = 8, 6, 7

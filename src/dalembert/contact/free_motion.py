@@ -37,7 +37,7 @@ from .tables import (
 )
 from .velocities import resolve_impacts, solve_velocities
 
-MOST_IMPACTS, OF_BODIES = 64, 8  # in half a step: so many impacts of fast bodies, and one more for so many bodies
+MOST_IMPACTS, OF_BODIES = 64, 64  # in half a step: so many impacts of fast bodies, and one more for so many bodies
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 
 
