@@ -20,7 +20,7 @@ BOUNDS = {
     "dynamics.particle_forces.elements_entry": (178, 580), "dynamics.joint_space.mechanism.tree_entry": (120, 295),
     "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (163, 341),
     "collide.curved.distance_entry": (110, 264), "dynamics.mechanism.special_entry": (166, 379),
-    "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (115, 183),
+    "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (134, 221),
     "collide.narrow_phase.general_entry": (93, 165), "collide.narrow_phase.hull_entry": (87, 180),
     "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (113, 210),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
