@@ -184,6 +184,34 @@ def test_no_pair_is_lost_if_bodies_are_elsewhere_once_there_is_room():
     assert len(again) >= 0.9 * len(keys) > 100
 
 
+def test_no_facet_is_lost_if_bodies_are_elsewhere_once_there_is_room():
+    """The same over a mesh, whose pairs are those of its facets: as in tables that were made there."""
+    rng = np.random.default_rng(6)
+    solids = [Solid(dal.Sphere(0.3), i) for i in range(40)] + [Solid(dal.HeightField(np.zeros((21, 21)), 0.5), 40)]
+    before = rng.uniform(-4.0, 4.0, size=(40, 3)) * (1, 1, 0.02)
+    heap = 0.02 * before
+    heap[30:] += (0, 0, 100.0)
+    facets = {}
+    for name in ("fresh", "again"):
+        collision, _ = facets_of(make_collision(solids), before)
+        if name == "again":
+            assert place_and_find(state_of(heap), 40, 0.0, collision) == NEED_ROOM
+            collision = with_room(collision, int(collision.counts[NEED_PAIRS]), 0, int(collision.counts[NEED_STRIPS]))
+            collision, _ = facets_of(collision, before)
+        facets[name] = facets_of(collision, before)[1]
+    assert facets["again"] == facets["fresh"] and len(facets["fresh"]) > 50
+
+
+def facets_of(collision, positions):
+    """The collision tables, and the set of pairs with the numbers of facets."""
+    while (status := place_and_find(state_of(positions), len(positions), 0.0, collision)) == NEED_ROOM:
+        collision = with_room(collision, int(collision.counts[NEED_PAIRS]), 0, int(collision.counts[NEED_STRIPS]))
+    assert status == 0
+    found = [(int(p.a), int(p.b), int(p.facet)) for p in collision.pairs[: collision.counts[PAIRS]]]
+    assert len(set(found)) == len(found)  # none twice
+    return collision, set(found)
+
+
 def test_a_pose_that_is_not_a_number_is_reported():
     collision = make_collision([Solid(dal.Sphere(1.0), i) for i in range(3)])
     positions = np.zeros((3, 3))
