@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..collide.tables import AWAKE, CONTACTS, PAIRS
+from ..collide.tables import AWAKE, CONTACTS, PAIRS, Collision
+from ..core.kernel import array, kernel, out
+from ..core.math3 import load3, matvec_t
+from ..dynamics.kinematics import load9
 from ..scene.contact import Touching
 from ..scene.scene import Scene
 from .contact_point import NO_POINTS, POINT
 
 UNKNOWN = -1  # `pair` of a contact that was restored from a checkpoint
+NOT_SEEN = -1  # the manifold of a pair that neither bears force nor overlaps
 SAME_IMPULSE = 1e-9  # relative: two numbers that are one impulse, computed twice
 
 
@@ -55,13 +59,19 @@ def impulses_of(rows: Any) -> np.ndarray:
 
 def owners_of(rows: Any, collision: Any, owners: Owners) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(a, b, pair) of contacts: indices into `Owners.names`, and the number of the pair of colliders, (n,) each."""
+    pair = _pairs_of(rows, collision)
+    pairs = collision.pairs.view(np.ndarray)
+    return owners.of_collider[pairs["a"][pair]], owners.of_collider[pairs["b"][pair]], pair
+
+
+def _pairs_of(rows: Any, collision: Any) -> np.ndarray:
+    """(n,) the numbers of the pairs of colliders of contacts."""
     pair = np.array(rows["pair"], np.int64)
     if len(pair) and pair.min() == UNKNOWN:
         lost = np.flatnonzero(pair == UNKNOWN)
         for i, impulse in zip(lost, impulses_of(rows[lost]), strict=True):
             pair[i] = _pair_of(rows[i], impulse, collision)
-    pairs = collision.pairs.view(np.ndarray)
-    return owners.of_collider[pairs["a"][pair]], owners.of_collider[pairs["b"][pair]], pair
+    return pair
 
 
 def _pair_of(row: Any, impulse: np.ndarray, collision: Any) -> int:
@@ -100,22 +110,70 @@ def _with_struck(frame: dict[str, Any], struck: Any, owners: Owners, dt: float) 
 
 def _of_rows(collision: Any, owners: Owners, rows: Any, dt: float) -> dict[str, Any]:
     """What a frame records of the contacts at the middle of a step."""
+    forces = np.zeros((len(owners.names), 3))
     if not len(rows):
-        forces = np.zeros((len(owners.names), 3))
         return _frame(forces, owners, 0, NO_POINTS)
-    a, b, pair = owners_of(rows, collision, owners)
-    impulses = impulses_of(rows)
-    forces = sum_on(a, b, impulses, len(owners.names)) / dt
-    touches = np.zeros(len(collision.pairs), bool)
-    touches[pair[(rows["separation"] <= 0.0) | (rows["impulse"][:, 0] != 0.0)]] = True
-    seen = touches[pair]
-    kept: Any = slice(None) if seen.all() else np.flatnonzero(seen)
-    pair = pair[kept]
-    found = np.empty(len(pair), POINT)
-    found["a"], found["b"], found["manifold"] = a[kept], b[kept], np.cumsum(touches)[pair] - 1
-    found["position"], found["normal"] = rows["position"][kept], rows["frame"][kept, :3]
-    found["separation"], found["force"] = rows["separation"][kept], impulses[kept] / dt
-    return _frame(forces, owners, len(rows), found)
+    pair, manifolds = _pairs_of(rows, collision), np.empty(len(collision.pairs), np.int64)
+    count = _sum_contacts(collision, pair, owners.of_collider, forces, manifolds)
+    forces /= dt
+    found: Any = np.empty(count, POINT).view(np.recarray)
+    _write_points(collision, pair, owners.of_collider, dt, manifolds, found)
+    return _frame(forces, owners, len(rows), found.view(np.ndarray))
+
+
+@kernel
+def _sum_contacts(
+    collision: Collision,
+    pair: array(1, np.int64),
+    of_collider: array(1, np.int64),
+    impulses: out(2),
+    manifolds: out(1, np.int64),
+) -> int:
+    """Add the impulses of contacts to `impulses` (bodies and obstacles, 3), N s, and number the manifolds that bear force or
+    overlap, in `manifolds` (pairs,). pair : the pair of each contact. Returns how many points these manifolds have."""
+    contacts, pairs = collision.contacts, collision.pairs
+    manifolds[:] = NOT_SEEN
+    for i in range(pair.shape[0]):
+        contact, of_pair = contacts[i], pairs[pair[i]]
+        p = matvec_t(load9(contact.frame), load3(contact.impulse))
+        a, b = of_collider[of_pair.a], of_collider[of_pair.b]
+        for k in range(3):
+            impulses[a, k] -= p[k]
+            impulses[b, k] += p[k]
+        if contact.separation <= 0.0 or contact.impulse[0] != 0.0:
+            manifolds[pair[i]] = 0
+    number, count = 0, 0
+    for k in range(manifolds.shape[0]):
+        if manifolds[k] != NOT_SEEN:
+            manifolds[k] = number
+            number += 1
+    for i in range(pair.shape[0]):
+        if manifolds[pair[i]] != NOT_SEEN:
+            count += 1
+    return count
+
+
+@kernel
+def _write_points(
+    collision: Collision,
+    pair: array(1, np.int64),
+    of_collider: array(1, np.int64),
+    dt: float,
+    manifolds: array(1, np.int64),
+    found: out(1, POINT),
+) -> None:
+    """Write the points of numbered manifolds; the step took dt (s)."""
+    contacts, pairs, count = collision.contacts, collision.pairs, 0
+    for i in range(pair.shape[0]):
+        if manifolds[pair[i]] == NOT_SEEN:
+            continue
+        contact, of_pair, point = contacts[i], pairs[pair[i]], found[count]
+        p = matvec_t(load9(contact.frame), load3(contact.impulse))
+        point.a, point.b = of_collider[of_pair.a], of_collider[of_pair.b]
+        point.manifold, point.separation = manifolds[pair[i]], contact.separation
+        for k in range(3):
+            point.position[k], point.normal[k], point.force[k] = contact.position[k], contact.frame[k], p[k] / dt
+        count += 1
 
 
 def _frame(forces: np.ndarray, owners: Owners, contacts: int, points: Any) -> dict[str, Any]:

@@ -79,12 +79,14 @@ def fields(simulation: Any) -> list[Field]:
     return found
 
 
-def snapshot(simulation: Any) -> Snapshot:
-    """The current data of a run for a checkpoint."""
+def snapshot(simulation: Any, before: Snapshot | None = None) -> Snapshot:
+    """The current data of a run for a checkpoint. before : a snapshot that is no longer needed; its arrays are reused where
+    they fit, which saves the time to map new memory."""
     clock, asked, driver = simulation._clock, simulation._asked, simulation._driver
     reached = simulation.time + slack(simulation.time)  # it may be on its way to an end that it will not reach
+    room = {} if before is None else {field.name: field.values for field in before.fields}
     return Snapshot(
-        [field._replace(values=_copy(field.values)) for field in fields(simulation)],
+        [field._replace(values=_copy(field.values, room.get(field.name))) for field in fields(simulation)],
         driver.room(),
         (asked.total, asked.rest) if asked.total <= reached else (simulation.time, 0.0),
         None if clock is None else (clock.start, clock.calls),
@@ -94,11 +96,15 @@ def snapshot(simulation: Any) -> Snapshot:
     )
 
 
-def _copy(values: np.ndarray) -> np.ndarray:
-    """A copy; of records byte by byte, which is many times faster."""
+def _copy(values: np.ndarray, room: np.ndarray | None) -> np.ndarray:
+    """A copy, in `room` if that fits; of records byte by byte, which is many times faster."""
+    if room is None or room.shape != values.shape or room.dtype is not values.dtype:
+        room = np.empty(values.shape, values.dtype)
     if values.dtype.names is None:
-        return values.copy()
-    return values.view(np.ndarray).view(np.uint8).copy().view(values.dtype)
+        np.copyto(room, values)
+    else:
+        np.copyto(room.view(np.uint8), values.view(np.ndarray).view(np.uint8))
+    return room
 
 
 def of_snapshot(simulation: Any, found: Snapshot) -> Checkpoint:

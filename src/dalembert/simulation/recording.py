@@ -132,6 +132,8 @@ class Recorder:
         """The points with those between bodies that sleep, which bear what they bore, and their forces added to `values`. Of
         bodies that fell asleep in this very step, `points` has them already."""
         found, count = of_sleepers(self._last_points, asleep, self.owners), len(self.owners.names)
+        if not len(found):
+            return points
         found = found[~np.isin(found["a"] * count + found["b"], points["a"] * count + points["b"])]
         if not len(found):
             return points

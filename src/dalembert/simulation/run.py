@@ -263,7 +263,7 @@ class Advancing:
         if self._constraint_solver is not None:
             self.recorder.keep(self._constraint_solver.frame())
         if time.perf_counter() > self._snapshot_due:  # frames that take less are not interrupted
-            self._at_frame = checkpoint.snapshot(self)
+            self._at_frame = checkpoint.snapshot(self, self._at_frame)
             self._snapshot_due = time.perf_counter() + SNAPSHOT_EVERY
 
     @property
