@@ -6,10 +6,11 @@ Obstacles join nothing. Islands are found by a union–find over the pairs that 
 Within an island pairs have colours, such that no body has two pairs of the same: those of one colour can be solved at the
 same time, and the result does not depend on the number of threads. A pair takes the first colour that neither of its bodies
 has. Contacts are sorted by island, colour and the number of points of their pair, in the order of pairs. In large islands the
-pairs of a colour are put into groups of four, for registers of four numbers. `order_contacts` is the entry.
+pairs of a colour are put into groups of eight, for registers of eight numbers. `order_contacts` is the entry.
 """
 
 from ..core.jit import inlined, njit
+from ..core.simd_wide import WIDTH
 from .tables import (
     AWAKE,
     CONTACTS,
@@ -188,7 +189,7 @@ def start_colours(island, at, group, collision):
         s = island.first_colour + c
         colours[s], colour_groups[s] = at, group
         if large:
-            group = fill_groups(POINTS * s, at, group, 1 if c == LAST_COLOUR else 4, collision)
+            group = fill_groups(POINTS * s, at, group, 1 if c == LAST_COLOUR else WIDTH, collision)
         for b in range(POINTS * s, POINTS * (s + 1)):
             size = buckets[b]
             buckets[b] = at
@@ -209,7 +210,7 @@ def fill_groups(bucket, at, group, width, collision):
                 for n in range(LANE_COUNTS * group, LANE_COUNTS * (group + 1)):
                     lanes[n] = 0
                 group_points[group + 1] = group_points[group] + points
-            lanes[LANE_COUNTS * group + lane], lanes[LANE_COUNTS * group + 4 + lane] = at, points
+            lanes[LANE_COUNTS * group + lane], lanes[LANE_COUNTS * group + WIDTH + lane] = at, points
             at += points
             lane += 1
             if lane == width:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
-from ..core.simd import larger4, load, load4, spread, store, times4
-from ..core.simd_bodies import dot4, largest4, select4
+from ..core.simd import dot4, larger4, largest4, load, load4, select4, spread, store, times4
 from ..scene.shapes.geometry import TILT
 from .broad_phase import nine
 from .gjk import hull_support, hull_vertex, load_point, relative_pose

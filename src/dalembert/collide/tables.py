@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.math3 import store3
+from ..core.simd_wide import WIDTH
 from ..core.tables import column
 
 # Records ----------------------------------------------------------------------------------------------------------------
@@ -136,7 +137,7 @@ FAR_AWAY = 1e300  # m: where empty boxes begin
 NEED_ROOM = 1  # status: `counts` says how much
 SCRATCH = 4096
 NO_ISLAND = -1
-LANE_COUNTS = 8  # numbers a group has in `lanes`
+LANE_COUNTS = 2 * WIDTH  # numbers a group has in `lanes`
 FREE = -1  # `linked` of a body without joints
 AWAKE, UNMOVED = 0, -1
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
@@ -260,10 +261,10 @@ class Collision(NamedTuple):
     )  # fmt: skip
     marks: Any = column("bodies + 1", np.int64, writer="collide.near", doc="see `near`")
     colours: Any = column("pairs", np.int64, writer="collide.islands")
-    # Groups: four pairs of one colour, those with most points first
+    # Groups: WIDTH pairs of one colour, those with most points first
     lanes: Any = column(
         "LANE_COUNTS * pairs", np.int32, writer="collide.islands",
-        doc="the first contact of each of the four pairs of a group, and then how many points each has",
+        doc="the first contact of each pair of a group, and then how many points each has",
     )  # fmt: skip
     group_points: Any = column(
         "pairs + 1",

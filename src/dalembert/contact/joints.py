@@ -140,10 +140,19 @@ def apply_impulses(y, tables):
             if is_shared(islands[i], collision):
                 over_colours_of_contacts(ADD_IMPULSES, islands[i], collision)
         run_parallel(collision.job_queue, CONTACT_JOBS, ADD_IMPULSES_OF_ISLANDS, 0, count, 1)
+        for i in range(collision.counts[CONTACTS]):
+            book_impulse(i, y, tables)
     else:
-        add_impulses(0, collision.counts[CONTACTS], y, tables)
-    book_impulses(0, collision.counts[CONTACTS], y, tables)
+        add_and_book(0, collision.counts[CONTACTS], y, tables)
     apply_joint_impulses(y, tables)
+
+
+@njit
+def add_and_book(begin, end, y, tables):
+    """`add_impulses` and `book_impulse` of contacts begin … end, one after the other, while a contact is in the cache."""
+    for i in range(begin, end):
+        add_impulses(i, i + 1, y, tables)
+        book_impulse(i, y, tables)
 
 
 @njit
@@ -169,26 +178,24 @@ def add_impulses(begin, end, y, tables):
 
 
 @njit
-def book_impulses(begin, end, y, tables):
-    """The works that `add_impulses` found for contacts begin … end to the ledger, and their impulses on kinematic bodies and
-    from the world."""
-    stepping, contacts, moved = tables.stepping, tables.collision.contacts, tables.collision.counts[MOVED]
+def book_impulse(i, y, tables):
+    """The work that `add_impulses` found for contact i to the ledger, and its impulse on a kinematic body or from the
+    world."""
+    stepping, contact, moved = tables.stepping, tables.collision.contacts[i], tables.collision.counts[MOVED]
     works, entry = stepping.contact_works, stepping.options[0].ledger
-    for i in range(begin, end):
-        contact = contacts[i]
-        if contact.impulse[0] == 0.0:
-            continue
-        y[entry] += load(works, 2 * i)
-        y[entry + 1] += load(works, 2 * i + 1)
-        if contact.a < moved and contact.b < moved:
-            continue
-        p, (n, t, s) = load3(contact.impulse), axes_of(contact)
-        impulse = world_impulse(n, t, s, p[0], p[1], p[2])
-        opposite = scale(-1.0, impulse)
-        if contact.b >= moved:
-            book_outside(y, contact.b, impulse, opposite, load3(contact.arm_b), tables)
-        if contact.a >= moved:
-            book_outside(y, contact.a, opposite, impulse, load3(contact.arm_a), tables)
+    if contact.impulse[0] == 0.0:
+        return
+    y[entry] += load(works, 2 * i)
+    y[entry + 1] += load(works, 2 * i + 1)
+    if contact.a < moved and contact.b < moved:
+        return
+    p, (n, t, s) = load3(contact.impulse), axes_of(contact)
+    impulse = world_impulse(n, t, s, p[0], p[1], p[2])
+    opposite = scale(-1.0, impulse)
+    if contact.b >= moved:
+        book_outside(y, contact.b, impulse, opposite, load3(contact.arm_b), tables)
+    if contact.a >= moved:
+        book_outside(y, contact.a, opposite, impulse, load3(contact.arm_a), tables)
 
 
 @njit

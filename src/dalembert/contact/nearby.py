@@ -25,7 +25,7 @@ from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from .fast import body_outruns, ignore_far_ahead, note_contacts
 from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
-from .joints import add_impulses, book_impulses
+from .joints import add_and_book
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
 from .solve import FACTORED, SMALL, aim_of_many
@@ -130,8 +130,7 @@ def add_nearby(y, tables):
     """Add the impulses to the momenta in y, their work to the ledger, and what they did to `struck`. Returns a status:
     NEED_ROOM where that table is full."""
     island = tables.collision.islands[tables.collision.counts[ISLANDS]]
-    add_impulses(island.first, island.end, y, tables)
-    book_impulses(island.first, island.end, y, tables)
+    add_and_book(island.first, island.end, y, tables)
     return OK if note_contacts(island.first, island.end, tables) else NEED_ROOM
 
 

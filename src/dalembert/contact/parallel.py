@@ -41,7 +41,7 @@ SOLVE_ISLANDS, CORRECT_ISLANDS, SOLVE_ISLANDS_IN_TURN, CORRECT_ISLANDS_IN_TURN =
 SHARED = 512  # contacts of an island that threads share
 # Jobs over groups of contacts: see `wide_rows`
 PACK, LOAD, STORE, WARM_START, SEARCH, SCALE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 41)
-CARRY_IMPULSES, CARRY_CORRECTIONS = 41, 42
+WIDE_SWEEP_ON, WIDE_POSITIONS_ON = 41, 42  # with the momentum in `wide_sums`
 # Jobs over contacts that need no rows or solve nothing
 OVERLAP, SEPARATIONS, BIASES, SAVE_IMPULSES, ADD_IMPULSES, ADD_IMPULSES_OF_ISLANDS = range(11, 17)
 SUMS = 2  # numbers that SEARCH writes of a group
@@ -60,7 +60,7 @@ def is_shared(island, collision):
 
 @inlined
 def is_wide(island, collision):
-    """Whether the contacts of an island are swept four wide."""
+    """Whether the contacts of an island are swept in groups."""
     return island.end_group > island.first_group and collision.job_queue[FUNCTIONS + WIDE_JOBS] != 0
 
 
@@ -177,14 +177,16 @@ def over_contacts(kind, island, tables):
 
 
 @njit
-def over_colours(kind, island, tables):
-    """A job over all contacts of an island in turn, colour by colour; returns the largest value."""
+def over_colours(kind, carried, island, tables):
+    """A sweep over all contacts of an island, colour by colour; `carried`: after `carry_on`. Returns the largest value."""
     if kind == SWEEP and island.surfaces != 0:
         return call_surfaces_of(SWEEP_SURFACES, island, tables)
     if in_joint_space(tables):
         return call_rows(SWEEP_ROWS if kind == SWEEP else SWEEP_POSITIONS_OF_ROWS, island, tables)
     collision = tables.collision
     if is_wide(island, collision):
+        if carried:
+            return over_colours_of_groups(WIDE_SWEEP_ON if kind == SWEEP else WIDE_POSITIONS_ON, island, tables)
         return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, island, tables)
     if not is_shared(island, collision):
         return run_contact_job(kind, island.first, island.end, tables)
@@ -210,18 +212,18 @@ def over_colours_of_contacts(kind, island, collision):
 def over_colours_of_groups(kind, island, tables):
     """A job over all groups of an island in turn, colour by colour; returns the largest value."""
     collision = tables.collision
-    job_queue, colour_groups = collision.job_queue, collision.colour_groups
-    if not is_shared(island, collision):
-        return groups_alone(kind, island.first_group, island.end_group, tables)
+    job_queue, colour_groups, shared = collision.job_queue, collision.colour_groups, is_shared(island, collision)
     largest = 0.0
     for c in range(island.colours):
         begin = colour_groups[island.first_colour + c]
         end = colour_groups[island.first_colour + c + 1] if c + 1 < island.colours else island.end_group
         if c == LAST_COLOUR:  # its pairs are not independent
-            value = groups_alone(kind, begin, end, tables)
+            for g in range(begin, end):
+                largest = max(largest, groups_alone(kind, g, g + 1, tables))
+        elif shared:
+            largest = max(largest, run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK))
         else:
-            value = run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
-        largest = max(largest, value)
+            largest = max(largest, groups_alone(kind, begin, end, tables))
     return largest
 
 
@@ -258,43 +260,48 @@ def momentum_after(sweeps):
 
 @njit
 def carry_on(kind, share, values, island, tables):
-    """x ← x + β (x − x⁻), x⁻ ← x for an island, with β = `share`; `kind` is CARRY_IMPULSES or CARRY_CORRECTIONS, and `values`
-    the velocities or displacements that belong to them. A share of zero begins anew."""
+    """x ← x + β (x − x⁻), x⁻ ← x for an island, with β = `share`; `kind` is SWEEP or SWEEP_POSITIONS, and `values` the
+    velocities or displacements that belong to it. A share of zero begins anew. Impulses in groups are carried on by the sweep
+    that follows, when it comes to them."""
     stepping, members = tables.stepping, tables.collision.members
     before, sums = stepping.before_motion, stepping.wide_sums
     for m in range(island.first_member, island.end_member):
-        at = MOTION * members[m]
-        for i in range(at, at + SPEEDS):
-            now = load(values, i)
-            if share > 0.0:
-                store(values, i, now + share * (now - load(before, i)))
-            store(before, i, now)
+        carry_body(members[m], share, values, before)
     if is_wide(island, tables.collision):
         for g in range(island.first_group, island.end_group):
             store(sums, SUMS * g, share)
-        over_groups(kind, island, tables)
-    else:
-        carry_contacts(kind, share, island, tables)
-
-
-@njit
-def carry_contacts(kind, share, island, tables):
-    """The part of `carry_on` for the impulses of contacts, or for the multipliers of their displacements."""
-    contacts, corrections, before = (
-        tables.collision.contacts, tables.stepping.corrections, tables.stepping.before_impulses,
-    )  # fmt: skip
+        return
     for i in range(island.first, island.end):
-        if kind == CARRY_CORRECTIONS:
-            now = load(corrections, i)
-            if share > 0.0:
-                store(corrections, i, now + share * (now - load(before, 3 * i)))
-            store(before, 3 * i, now)
-            continue
-        for k in range(3):
-            now = contacts[i].impulse[k]
-            if share > 0.0:
-                contacts[i].impulse[k] = now + share * (now - load(before, 3 * i + k))
-            store(before, 3 * i + k, now)
+        if kind == SWEEP:
+            for k in range(3):
+                carry_impulse(tables.collision.contacts[i], k, stepping.before_impulses, 3 * i + k, share)
+        else:
+            carry_number(stepping.corrections, i, stepping.before_impulses, 3 * i, share)
+
+
+@inlined
+def carry_body(body, share, values, before):
+    """Carry on the velocity or the displacement of a body."""
+    for i in range(MOTION * body, MOTION * body + SPEEDS):
+        carry_number(values, i, before, i, share)
+
+
+@inlined
+def carry_impulse(contact, k, before, old, share):
+    """Carry on one number of the impulse of a contact."""
+    now = contact.impulse[k]
+    if share > 0.0:
+        contact.impulse[k] = now + share * (now - load(before, old))
+    store(before, old, now)
+
+
+@inlined
+def carry_number(values, at, before, old, share):
+    """Carry on one number."""
+    now = load(values, at)
+    if share > 0.0:
+        store(values, at, now + share * (now - load(before, old)))
+    store(before, old, now)
 
 
 # Where Gauss–Seidel starts ----------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, is_zero
 from .parallel import (
-    CARRY_CORRECTIONS,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
     MOMENTUM_OF_CORRECTIONS,
@@ -128,10 +127,11 @@ def correct_island(number, tables):
     if carries:  # no less than what velocities within the aim make in a step
         enough = max(enough, island.aim * options.dt)
     for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
-        if carries and k > 0:
+        carried = carries and k > 0
+        if carried:
             share = min(MOMENTUM_OF_CORRECTIONS, (k - 1.0) / (k + 2.0))
-            carry_on(CARRY_CORRECTIONS, share, tables.stepping.shift, island, tables)
-        left = over_colours(SWEEP_POSITIONS, island, tables)
+            carry_on(SWEEP_POSITIONS, share, tables.stepping.shift, island, tables)
+        left = over_colours(SWEEP_POSITIONS, carried, island, tables)
         if left <= enough:
             return
         island.overlap = left

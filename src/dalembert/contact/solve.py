@@ -20,7 +20,6 @@ from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
 from .local_sweeps import sweep_locally
 from .parallel import (
-    CARRY_IMPULSES,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
     CYCLE,
@@ -67,6 +66,8 @@ from .tables import (
 )
 
 WAIT = 16  # steps without shock propagation after it did not help
+# An island that may be at rest gets so many sweeps first, as long as they change velocities by so many times the aim at most
+RESTING_SWEEPS, NEARLY = 8, 10.0
 
 
 @njit
@@ -249,7 +250,7 @@ def sweep(island, most, propagates, resting, tables):
     end, tolerance = island.iterations + most, tables.stepping.options[0].tolerance
     enough = change_that_ends(island, tolerance)
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
-    carries, carried = has_momentum(island, tables), 0
+    may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -258,17 +259,21 @@ def sweep(island, most, propagates, resting, tables):
             propagates = outcome == HELPED
             if outcome == DID_NOT_HELP and island.iterations == 0:
                 set_waits(WAIT, island, tables)
-        if carries and not propagates and not resting:
-            if carried > 0 and carried % CYCLE == 0:
-                sweep_locally(carried == CYCLE, island, tables)
-            carry_on(CARRY_IMPULSES, momentum_after(carried), tables.stepping.motion, island, tables)
-            carried += 1
-        change = over_colours(SWEEP, island, tables)
-        if resting and change > enough:
+        carried = may_carry and not propagates and not resting
+        if carried:
+            if sweeps > 0 and sweeps % CYCLE == 0 and sweep_locally(sweeps == CYCLE, island, tables):
+                island.residual = over_contacts(RESIDUAL, island, tables)
+                if island.residual <= change_that_ends(island, tolerance):
+                    break
+            carry_on(SWEEP, momentum_after(sweeps), tables.stepping.motion, island, tables)
+            sweeps += 1
+        change = over_colours(SWEEP, carried, island, tables)
+        resting_sweeps += 1
+        if resting and change > enough and (change > NEARLY * enough or resting_sweeps == RESTING_SWEEPS):
             return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
             resting = False
             continue
-        resting = False
+        resting = resting and change > enough
         if jointed:
             status = call_limits(SWEEP_LIMITS, 0.0, tables.stepping.motion, tables)
             change = max(change, tables.stepping.answer[0])

@@ -85,7 +85,7 @@ class Surfaces(NamedTuple):
 @njit
 def mark_surfaces(collision, surfaces):
     """Write the coefficients of all contacts, and which islands have some that need more than Coulomb's law: these are not
-    swept four wide."""
+    swept in groups."""
     contacts, laws = collision.contacts, surfaces.laws
     for i in range(collision.counts[CONTACTS]):
         set_coefficients(contacts[i], laws[i], collision, surfaces)

@@ -112,8 +112,9 @@ MEMBER = np.dtype([("first_speed", "i8"), ("end_speed", "i8"), ("first_bound", "
 
 # Velocities of bodies, packed -------------------------------------------------------------------------------------------
 
-# Numbers a body has in `motion`: v, ω (world axes), 1/m, and I⁻¹ in world axes as six; the world's last row is zero.
-MOTION = 13
+# Numbers a body has in `motion`: v, ω (world axes), 1/m, and I⁻¹ in world axes as six, then three zeros, so that two lines of
+# the cache hold a row; the world's last row is zero.
+MOTION = 16
 LINEAR, ANGULAR, INVERSE_MASS, INVERSE_INERTIA = 0, 3, 6, 7
 SPEEDS = 6  # of them that are velocities
 # Numbers a contact has in `rows`: its 3 × 3 response K = J W Jᵀ as six (nn, nt, ns, tt, ts, ss), 1/K_nn, the step of
@@ -235,7 +236,7 @@ class Stepping(NamedTuple):
     members: Any = column("bodies", MEMBER)
     rows: Any = column("ROW * contacts", doc="responses of contacts, see ROW")
     corrections: Any = column("contacts", unit="kg m", doc="normal multipliers of the displacements")
-    wide: Any = column("0", doc="contacts of groups, four wide, see `wide_rows`; none where nothing is swept so")
+    wide: Any = column("0", doc="contacts of groups, see `wide_rows`; none where nothing is swept so")
     wide_result: Any = column(
         "1", unit="any", doc="of a job over groups that a thread does by itself; each has its own"
     )
@@ -248,7 +249,7 @@ class Stepping(NamedTuple):
         "MOTION * (bodies + 1)", unit="m/s, rad/s; m, rad", doc="velocities or displacements before it, likewise"
     )
     wide_bodies: Any = column(
-        "0", np.int32, doc="rows of `motion` of the bodies of each group: first four, second four"
+        "0", np.int32, doc="rows of `motion` of the bodies of each group: first a of each pair, then b"
     )
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"

@@ -50,7 +50,7 @@ from .wide_rows import BEFORE_POINT, SIZE, WIDE_ENTRY, run_wide_job
 
 FINISHER = "interior_point"  # of islands that sweeps leave unsolved
 LEAST_STRUCK = 64  # rows of the table of impacts in free motion, once something is fast
-MANY = 32  # colliders of a scene whose large islands are swept four wide
+MANY = 32  # colliders of a scene whose large islands are swept in groups of pairs
 
 # What a checkpoint has of the records
 SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0)}
@@ -128,7 +128,7 @@ class ContactStepper(FixedStepper):
         if self._surfaces is not None:
             tables.thickness[unwatched(collision, self._surfaces, len(tables.thickness))] = np.inf
         self._solver = SOLVERS[settings.solver]
-        # Whether the contacts of large islands are swept four wide: in scenes of many bodies, by Gauss–Seidel
+        # Whether the contacts of large islands are swept in groups of pairs: in scenes of many bodies, by Gauss–Seidel
         self._is_wide = len(collision.colliders) >= MANY and self._solver.compiled is None
         self._begin(collision, tables, settings, events)
 

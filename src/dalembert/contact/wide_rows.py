@@ -1,13 +1,14 @@
-"""Sweeps over contacts four wide: four pairs of bodies at a time, whose points are in structures of arrays.
+"""Sweeps over groups of WIDTH pairs of bodies, whose points are in structures of arrays.
 
-The pairs of one colour move different bodies (`collide.islands`), so that four of them may be solved together: a *group*. Its
-velocities are read once for all of its points and written once. Each lane does what `gauss_seidel.sweep_contacts` does for
-one pair, in the same order of operations, so that both give the same impulses. Lanes without a pair, and points that a lane
-does not have, are zero: no impulse comes of them. Their separation is NO_POINT, so that they are not taken for overlap.
+The pairs of one colour move different bodies (`collide.islands`), so that WIDTH of them may be solved together: a
+*group*. Its velocities are read once for all of its points and written once. Each lane does what
+`gauss_seidel.sweep_contacts` does for one pair, in the same order of operations, so that both give the same impulses.
+Lanes without a pair, and points that a lane does not have, are zero: no impulse comes of them. Their separation is
+NO_POINT, so that they are not taken for overlap.
 
-A group is HEAD numbers, and POINT numbers for each point of the pair that has most, in `wide`; each number is four, one a
-lane. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to the contacts. This is a C
-function of its own, which only scenes of many bodies need.
+A group is HEAD numbers, and POINT numbers for each point of the pair that has most, in `wide`; of each quantity there are
+WIDTH numbers, one a lane. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to the
+contacts. This is a C function of its own, which only scenes of many bodies need.
 
 In order: packing; velocities of the bodies of a group; warm start and line search; sweeps; residuals; the C function.
 """
@@ -19,27 +20,37 @@ import numpy as np
 from ..collide.tables import LANE_COUNTS
 from ..core.c_function import C_SIGNATURE, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.simd import four, larger4, load, load4, minus4, over4, part4, plus4, spread, store, store4, times4, total4
-from ..core.simd_bodies import (
-    cross4,
-    dot4,
-    largest4,
-    magnitude4,
-    minus_vector4,
-    plus_vector4,
-    scaled4,
-    select4,
-    sqrt4,
-    symvec4,
-    transpose4,
+from ..core.simd import load, store
+from ..core.simd_wide import (
+    WIDTH,
+    cross_w,
+    dot_w,
+    exceeds_w,
+    larger_w,
+    largest_w,
+    load_w,
+    magnitude_w,
+    minus_vector_w,
+    minus_w,
+    over_w,
+    part_w,
+    plus_vector_w,
+    plus_w,
+    scaled_w,
+    select_w,
+    spread_w,
+    sqrt_w,
+    store_w,
+    symvec_w,
+    times_w,
+    total_w,
+    transpose_w,
 )
 from ..core.status import OK
 from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
 from .parallel import (
     ALONE,
-    CARRY_CORRECTIONS,
-    CARRY_IMPULSES,
     LOAD,
     PACK,
     SCALE,
@@ -47,22 +58,24 @@ from .parallel import (
     SUMS,
     WARM_START,
     WIDE_POSITIONS,
+    WIDE_POSITIONS_ON,
     WIDE_RESIDUAL,
     WIDE_SWEEP,
+    WIDE_SWEEP_ON,
 )
 from .tables import BEFORE, MOTION, ROW, ContactTables
 
 # Offsets of a group: the frame of the pair, its friction
-HEAD = 40
-NORMAL, TANGENT, OTHER, FRICTION = 0, 12, 24, 36
+HEAD = 10 * WIDTH
+NORMAL, TANGENT, OTHER, FRICTION = 0, 3 * WIDTH, 6 * WIDTH, 9 * WIDTH
 # and of a point: its arms, its bias, its impulse (n, t, s); 1/K_nn, K_nt, K_ns and the step of friction; and for position
 # correction its separation and its multiplier
-POINT = 64
-ARM_A, ARM_B, BIAS, IMPULSE = 0, 12, 24, 28
-INVERSE, RESPONSE_T, RESPONSE_S, STEP, GAP, CORRECTION = range(40, 64, 4)
+POINT = 18 * WIDTH
+ARM_A, ARM_B, BIAS, IMPULSE = 0, 3 * WIDTH, 6 * WIDTH, 7 * WIDTH
+INVERSE, RESPONSE_N, RESPONSE_T, RESPONSE_S, STEP, INVERSE_STEP, GAP, CORRECTION = range(10 * WIDTH, POINT, WIDTH)
 SIZE = HEAD + POINT  # numbers a contact takes at most
 NO_POINT = 1e300  # m: the separation where a lane has no point, beyond all that overlaps
-BEFORE_POINT = 12  # numbers a point has in `wide_before`: its impulse, or first its multiplier
+BEFORE_POINT = 3 * WIDTH  # numbers a point has in `wide_before`: its impulse, or first its multiplier
 
 
 @inlined
@@ -85,8 +98,8 @@ def pack(begin, end, collision, stepping):
     """Write groups begin … end from their contacts and rows, without impulses."""
     for g in range(begin, end):
         at, points = group_at(g, collision), points_of(g, collision)
-        for lane in range(4):
-            count = collision.lanes[LANE_COUNTS * g + 4 + lane]
+        for lane in range(WIDTH):
+            count = collision.lanes[LANE_COUNTS * g + WIDTH + lane]
             first = collision.lanes[LANE_COUNTS * g + lane]
             pack_head(first, count, at + lane, LANE_COUNTS * g + lane, collision, stepping)
             for k in range(points):
@@ -100,14 +113,14 @@ def pack_head(contact, count, at, body, collision, stepping):
     wide, bodies = stepping.wide, stepping.wide_bodies
     if count == 0:
         world = stepping.motion.shape[0] - MOTION
-        bodies[body], bodies[body + 4] = world, world
+        bodies[body], bodies[body + WIDTH] = world, world
         for c in range(10):
-            store(wide, at + 4 * c, 0.0)
+            store(wide, at + WIDTH * c, 0.0)
         return
     one = collision.contacts[contact]
-    bodies[body], bodies[body + 4] = MOTION * one.a, MOTION * one.b
+    bodies[body], bodies[body + WIDTH] = MOTION * one.a, MOTION * one.b
     for c in range(9):
-        store(wide, at + 4 * c, one.frame[c])
+        store(wide, at + WIDTH * c, one.frame[c])
     store(wide, at + FRICTION, one.friction)
 
 
@@ -115,14 +128,14 @@ def pack_head(contact, count, at, body, collision, stepping):
 def pack_point(i, exists, at, contacts, wide):
     """Write the arms and the separation of a point of a lane."""
     if not exists:
-        for c in range(POINT // 4):
-            store(wide, at + 4 * c, 0.0)
+        for c in range(POINT // WIDTH):
+            store(wide, at + WIDTH * c, 0.0)
         store(wide, at + GAP, NO_POINT)
         return
     contact = contacts[i]
     for c in range(3):
-        store(wide, at + ARM_A + 4 * c, contact.arm_a[c])
-        store(wide, at + ARM_B + 4 * c, contact.arm_b[c])
+        store(wide, at + ARM_A + WIDTH * c, contact.arm_a[c])
+        store(wide, at + ARM_B + WIDTH * c, contact.arm_b[c])
     store(wide, at + GAP, contact.separation)
     store(wide, at + CORRECTION, 0.0)
 
@@ -132,57 +145,49 @@ def pack_responses(g, collision, stepping):
     """Write the responses of a group, and the velocities before the step of its contacts, which are in `rows`."""
     motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
     head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
+    n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
     v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
-    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + 4)
-    zero, one, half = spread(0.0), spread(1.0), spread(0.5)
+    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + WIDTH)
+    zero, one, half = spread_w(0.0), spread_w(1.0), spread_w(0.5)
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
-        arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
-        a, b = response4(arm_a, n, t, s, m_a, i_a), response4(arm_b, n, t, s, m_b, i_b)
-        exists = existing_lanes(g, k, collision.lanes)
-        nn, nt, ns = plus4(a[0], b[0]), plus4(a[1], b[1]), plus4(a[2], b[2])
-        tt, ts, ss = plus4(a[3], b[3]), plus4(a[4], b[4]), plus4(a[5], b[5])
-        mean, apart = times4(half, plus4(tt, ss)), times4(half, minus4(tt, ss))
-        most = plus4(mean, sqrt4(plus4(times4(apart, apart), times4(ts, ts))))
-        store4(wide, at + INVERSE, select4(exists, zero, over4(one, nn), zero))
-        store4(wide, at + STEP, select4(exists, zero, over4(one, most), zero))
-        store4(wide, at + RESPONSE_T, nt)
-        store4(wide, at + RESPONSE_S, ns)
-        u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
-        store_before((dot4(n, u), dot4(t, u), dot4(s, u)), g, k, collision.lanes, stepping.rows)
+        arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+        a, b = response_w(arm_a, n, t, s, m_a, i_a), response_w(arm_b, n, t, s, m_b, i_b)
+        exists = exceeds_w(collision.lanes, to_a + WIDTH, k)
+        nn, nt, ns = plus_w(a[0], b[0]), plus_w(a[1], b[1]), plus_w(a[2], b[2])
+        tt, ts, ss = plus_w(a[3], b[3]), plus_w(a[4], b[4]), plus_w(a[5], b[5])
+        mean, apart = times_w(half, plus_w(tt, ss)), times_w(half, minus_w(tt, ss))
+        most = plus_w(mean, sqrt_w(plus_w(times_w(apart, apart), times_w(ts, ts))))
+        store_w(wide, at + INVERSE, select_w(exists, zero, over_w(one, nn), zero))
+        store_w(wide, at + STEP, select_w(exists, zero, over_w(one, most), zero))
+        store_w(wide, at + RESPONSE_N, nn)
+        store_w(wide, at + INVERSE_STEP, most)
+        store_w(wide, at + RESPONSE_T, nt)
+        store_w(wide, at + RESPONSE_S, ns)
+        u = velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
+        store_before((dot_w(n, u), dot_w(t, u), dot_w(s, u)), g, k, collision.lanes, stepping.rows)
 
 
 @inlined
-def response4(arm, n, t, s, m, inverse):
+def response_w(arm, n, t, s, m, inverse):
     """`gauss_seidel.response` of a body of each lane."""
-    of_n, of_t, of_s = cross4(arm, n), cross4(arm, t), cross4(arm, s)
-    turn_n, turn_t, turn_s = symvec4(inverse, of_n), symvec4(inverse, of_t), symvec4(inverse, of_s)
+    of_n, of_t, of_s = cross_w(arm, n), cross_w(arm, t), cross_w(arm, s)
+    turn_n, turn_t, turn_s = symvec_w(inverse, of_n), symvec_w(inverse, of_t), symvec_w(inverse, of_s)
     return (
-        plus4(m, dot4(of_n, turn_n)), dot4(of_n, turn_t), dot4(of_n, turn_s), plus4(m, dot4(of_t, turn_t)),
-        dot4(of_t, turn_s), plus4(m, dot4(of_s, turn_s)),
-    )  # fmt: skip
-
-
-@inlined
-def existing_lanes(g, k, lanes):
-    """1 where the pair of a lane has a point k, 0 elsewhere."""
-    at = LANE_COUNTS * g + 4
-    return four(
-        1.0 if lanes[at] > k else 0.0, 1.0 if lanes[at + 1] > k else 0.0,
-        1.0 if lanes[at + 2] > k else 0.0, 1.0 if lanes[at + 3] > k else 0.0,
+        plus_w(m, dot_w(of_n, turn_n)), dot_w(of_n, turn_t), dot_w(of_n, turn_s), plus_w(m, dot_w(of_t, turn_t)),
+        dot_w(of_t, turn_s), plus_w(m, dot_w(of_s, turn_s)),
     )  # fmt: skip
 
 
 @inlined
 def store_before(u, g, k, lanes, rows):
     """Write the velocities (n, t, s) of point k of each lane to the rows of its contacts."""
-    for lane in range(4):
-        if lanes[LANE_COUNTS * g + 4 + lane] > k:
+    for lane in range(WIDTH):
+        if lanes[LANE_COUNTS * g + WIDTH + lane] > k:
             at = ROW * (lanes[LANE_COUNTS * g + lane] + k) + BEFORE
-            store(rows, at, part4(u[0], lane))
-            store(rows, at + 1, part4(u[1], lane))
-            store(rows, at + 2, part4(u[2], lane))
+            store(rows, at, part_w(u[0], lane))
+            store(rows, at + 1, part_w(u[1], lane))
+            store(rows, at + 2, part_w(u[2], lane))
 
 
 @njit
@@ -197,13 +202,13 @@ def load_group(g, collision, wide):
     """Biases and impulses of the contacts of a group → `wide`."""
     contacts, lanes = collision.contacts, collision.lanes
     at = group_at(g, collision) + HEAD
-    for lane in range(4):
+    for lane in range(WIDTH):
         first = lanes[LANE_COUNTS * g + lane]
-        for k in range(lanes[LANE_COUNTS * g + 4 + lane]):
+        for k in range(lanes[LANE_COUNTS * g + WIDTH + lane]):
             contact, to = contacts[first + k], at + POINT * k + lane
             store(wide, to + BIAS, contact.bias)
             for c in range(3):
-                store(wide, to + IMPULSE + 4 * c, contact.impulse[c])
+                store(wide, to + IMPULSE + WIDTH * c, contact.impulse[c])
 
 
 @njit
@@ -212,12 +217,12 @@ def store_impulses(begin, end, collision, wide):
     contacts, lanes = collision.contacts, collision.lanes
     for g in range(begin, end):
         at = group_at(g, collision) + HEAD
-        for lane in range(4):
+        for lane in range(WIDTH):
             first = lanes[LANE_COUNTS * g + lane]
-            for k in range(lanes[LANE_COUNTS * g + 4 + lane]):
+            for k in range(lanes[LANE_COUNTS * g + WIDTH + lane]):
                 contact, source = contacts[first + k], at + POINT * k + lane + IMPULSE
                 for c in range(3):
-                    contact.impulse[c] = load(wide, source + 4 * c)
+                    contact.impulse[c] = load(wide, source + WIDTH * c)
 
 
 # Bodies of a group --------------------------------------------------------------------------------------------------------
@@ -225,42 +230,49 @@ def store_impulses(begin, end, collision, wide):
 
 @inlined
 def gather_bodies(motion, bodies, at):
-    """(v, ω, 1/m, I⁻¹) of four bodies, whose rows of `motion` begin at bodies[at], …, bodies[at + 3]."""
-    a, b, c, d = int(bodies[at]), int(bodies[at + 1]), int(bodies[at + 2]), int(bodies[at + 3])
-    v0, v1, v2, w0 = transpose4(load4(motion, a), load4(motion, b), load4(motion, c), load4(motion, d))
-    w1, w2, m, i0 = transpose4(load4(motion, a + 4), load4(motion, b + 4), load4(motion, c + 4), load4(motion, d + 4))
-    i1, i2, i3, i4 = transpose4(load4(motion, a + 8), load4(motion, b + 8), load4(motion, c + 8), load4(motion, d + 8))
-    i5 = four(load(motion, a + 12), load(motion, b + 12), load(motion, c + 12), load(motion, d + 12))
+    """(v, ω, 1/m, I⁻¹) of WIDTH bodies, whose rows of `motion` begin at bodies[at], …, bodies[at + WIDTH − 1]."""
+    v0, v1, v2, w0, w1, w2, m, i0 = transpose_w(rows_of_bodies(motion, bodies, at, 0))
+    i1, i2, i3, i4, i5, _, _, _ = transpose_w(rows_of_bodies(motion, bodies, at, WIDTH))
     return (v0, v1, v2), (w0, w1, w2), m, (i0, i1, i2, i3, i4, i5)
 
 
 @inlined
+def gather_velocities(motion, bodies, at):
+    """(v, ω) of WIDTH bodies, likewise."""
+    v0, v1, v2, w0, w1, w2, _, _ = transpose_w(rows_of_bodies(motion, bodies, at, 0))
+    return (v0, v1, v2), (w0, w1, w2)
+
+
+@inlined
+def rows_of_bodies(motion, bodies, at, shift):
+    """WIDTH numbers of each body, from `shift` on."""
+    return (
+        load_w(motion, int(bodies[at]) + shift), load_w(motion, int(bodies[at + 1]) + shift),
+        load_w(motion, int(bodies[at + 2]) + shift), load_w(motion, int(bodies[at + 3]) + shift),
+        load_w(motion, int(bodies[at + 4]) + shift), load_w(motion, int(bodies[at + 5]) + shift),
+        load_w(motion, int(bodies[at + 6]) + shift), load_w(motion, int(bodies[at + 7]) + shift),
+    )  # fmt: skip
+
+
+@inlined
 def scatter_bodies(motion, bodies, at, v, omega, m, i0):
-    """Write v and ω of four bodies. 1/m and the first of I⁻¹ are written as they are. Bodies without mass may be there
+    """Write v and ω of WIDTH bodies. 1/m and the first of I⁻¹ are written as they are. Bodies without mass may be there
     twice: their velocities have not changed."""
-    p, q, r, s = transpose4(v[0], v[1], v[2], omega[0])
-    a, b, c, d = int(bodies[at]), int(bodies[at + 1]), int(bodies[at + 2]), int(bodies[at + 3])
-    store4(motion, a, p)
-    store4(motion, b, q)
-    store4(motion, c, r)
-    store4(motion, d, s)
-    p, q, r, s = transpose4(omega[1], omega[2], m, i0)
-    store4(motion, a + 4, p)
-    store4(motion, b + 4, q)
-    store4(motion, c + 4, r)
-    store4(motion, d + 4, s)
+    rows = transpose_w((v[0], v[1], v[2], omega[0], omega[1], omega[2], m, i0))
+    for lane in range(WIDTH):
+        store_w(motion, int(bodies[at + lane]), rows[lane])
 
 
 @inlined
-def three4(wide, at):
+def three_w(wide, at):
     """A vector of each lane."""
-    return (load4(wide, at), load4(wide, at + 4), load4(wide, at + 8))
+    return (load_w(wide, at), load_w(wide, at + WIDTH), load_w(wide, at + 2 * WIDTH))
 
 
 @inlined
-def velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b):
+def velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b):
     """Velocity of the point of b less that of a."""
-    return minus_vector4(plus_vector4(v_b, cross4(omega_b, arm_b)), plus_vector4(v_a, cross4(omega_a, arm_a)))
+    return minus_vector_w(plus_vector_w(v_b, cross_w(omega_b, arm_b)), plus_vector_w(v_a, cross_w(omega_a, arm_a)))
 
 
 # Warm start and line search -----------------------------------------------------------------------------------------------
@@ -273,35 +285,35 @@ def warm_start_groups(begin, end, collision, stepping):
     for g in range(begin, end):
         load_group(g, collision, wide)
         head, to_a = group_at(g, collision), LANE_COUNTS * g
-        n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
-        mu = load4(wide, head + FRICTION)
+        n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
+        mu = load_w(wide, head + FRICTION)
         v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
-        v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + 4)
+        v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + WIDTH)
         for k in range(points_of(g, collision)):
             at = head + HEAD + POINT * k
-            d = three4(wide, at + IMPULSE)
-            d = project_coulomb4(d, sqrt4(plus4(times4(d[1], d[1]), times4(d[2], d[2]))), mu)
-            store4(wide, at + IMPULSE, d[0])
-            store4(wide, at + IMPULSE + 4, d[1])
-            store4(wide, at + IMPULSE + 8, d[2])
-            p = plus_vector4(scaled4(d[0], n), plus_vector4(scaled4(d[1], t), scaled4(d[2], s)))
-            v_b, v_a = plus_vector4(v_b, scaled4(m_b, p)), minus_vector4(v_a, scaled4(m_a, p))
-            omega_b = plus_vector4(omega_b, symvec4(i_b, cross4(three4(wide, at + ARM_B), p)))
-            omega_a = minus_vector4(omega_a, symvec4(i_a, cross4(three4(wide, at + ARM_A), p)))
+            d = three_w(wide, at + IMPULSE)
+            d = project_coulomb_w(d, sqrt_w(plus_w(times_w(d[1], d[1]), times_w(d[2], d[2]))), mu)
+            store_w(wide, at + IMPULSE, d[0])
+            store_w(wide, at + IMPULSE + WIDTH, d[1])
+            store_w(wide, at + IMPULSE + 2 * WIDTH, d[2])
+            p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
+            v_b, v_a = plus_vector_w(v_b, scaled_w(m_b, p)), minus_vector_w(v_a, scaled_w(m_a, p))
+            omega_b = plus_vector_w(omega_b, symvec_w(i_b, cross_w(three_w(wide, at + ARM_B), p)))
+            omega_a = minus_vector_w(omega_a, symvec_w(i_a, cross_w(three_w(wide, at + ARM_A), p)))
         scatter_bodies(motion, bodies, to_a, v_a, omega_a, m_a, i_a[0])
-        scatter_bodies(motion, bodies, to_a + 4, v_b, omega_b, m_b, i_b[0])
+        scatter_bodies(motion, bodies, to_a + WIDTH, v_b, omega_b, m_b, i_b[0])
 
 
 @inlined
-def project_coulomb4(x, size, mu):
+def project_coulomb_w(x, size, mu):
     """`cone.project_coulomb` of one vector of each lane; size : |x_t|."""
-    zero, one = spread(0.0), spread(1.0)
-    normal = over4(plus4(x[0], times4(mu, size)), plus4(one, times4(mu, mu)))
-    share = over4(times4(mu, normal), size)
-    inside, polar, negative = times4(mu, x[0]), times4(mu, size), minus4(zero, x[0])
-    normal, share = select4(size, inside, normal, x[0]), select4(size, inside, share, one)
-    normal, share = select4(polar, negative, normal, zero), select4(polar, negative, share, zero)
-    return (normal, times4(share, x[1]), times4(share, x[2]))
+    zero, one = spread_w(0.0), spread_w(1.0)
+    normal = over_w(plus_w(x[0], times_w(mu, size)), plus_w(one, times_w(mu, mu)))
+    share = over_w(times_w(mu, normal), size)
+    inside, polar, negative = times_w(mu, x[0]), times_w(mu, size), minus_w(zero, x[0])
+    normal, share = select_w(size, inside, normal, x[0]), select_w(size, inside, share, one)
+    normal, share = select_w(polar, negative, normal, zero), select_w(polar, negative, share, zero)
+    return (normal, times_w(share, x[1]), times_w(share, x[2]))
 
 
 @njit
@@ -312,24 +324,24 @@ def search_groups(begin, end, collision, stepping):
     bodies, sums = stepping.wide_bodies, stepping.wide_sums
     for g in range(begin, end):
         head, to_a = group_at(g, collision), LANE_COUNTS * g
-        n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
-        v_a, omega_a, _, _ = gather_bodies(motion, bodies, to_a)
-        v_b, omega_b, _, _ = gather_bodies(motion, bodies, to_a + 4)
-        first_v_a, first_omega_a, _, _ = gather_bodies(before, bodies, to_a)
-        first_v_b, first_omega_b, _, _ = gather_bodies(before, bodies, to_a + 4)
-        slope, total = spread(0.0), spread(0.0)
+        n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
+        v_a, omega_a = gather_velocities(motion, bodies, to_a)
+        v_b, omega_b = gather_velocities(motion, bodies, to_a + WIDTH)
+        first_v_a, first_omega_a = gather_velocities(before, bodies, to_a)
+        first_v_b, first_omega_b = gather_velocities(before, bodies, to_a + WIDTH)
+        slope, total = spread_w(0.0), spread_w(0.0)
         for k in range(points_of(g, collision)):
             at = head + HEAD + POINT * k
-            d = three4(wide, at + IMPULSE)
-            p = plus_vector4(scaled4(d[0], n), plus_vector4(scaled4(d[1], t), scaled4(d[2], s)))
-            arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
-            u = velocity4(first_v_a, first_omega_a, first_v_b, first_omega_b, arm_a, arm_b)
-            first = dot4(p, u)
-            slope = plus4(slope, plus4(first, times4(load4(wide, at + BIAS), d[0])))
-            u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
-            total = plus4(total, minus4(dot4(p, u), first))
-        store(sums, SUMS * g, total4(slope))
-        store(sums, SUMS * g + 1, total4(total))
+            d = three_w(wide, at + IMPULSE)
+            p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
+            arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+            u = velocity_w(first_v_a, first_omega_a, first_v_b, first_omega_b, arm_a, arm_b)
+            first = dot_w(p, u)
+            slope = plus_w(slope, plus_w(first, times_w(load_w(wide, at + BIAS), d[0])))
+            u = velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
+            total = plus_w(total, minus_w(dot_w(p, u), first))
+        store(sums, SUMS * g, total_w(slope))
+        store(sums, SUMS * g + 1, total_w(total))
 
 
 @njit
@@ -337,152 +349,218 @@ def scale_groups(begin, end, collision, stepping):
     """Impulses of groups begin … end ← the share of them that `wide_sums` says."""
     wide, sums = stepping.wide, stepping.wide_sums
     for g in range(begin, end):
-        share = spread(load(sums, SUMS * g))
+        share = spread_w(load(sums, SUMS * g))
         at = group_at(g, collision) + HEAD + IMPULSE
         for k in range(points_of(g, collision)):
-            for c in range(0, 12, 4):
-                store4(wide, at + POINT * k + c, times4(share, load4(wide, at + POINT * k + c)))
+            for c in range(0, 3 * WIDTH, WIDTH):
+                store_w(wide, at + POINT * k + c, times_w(share, load_w(wide, at + POINT * k + c)))
 
 
 @njit
-def carry_impulses(begin, end, collision, stepping):
-    """The part of `parallel.carry_on` for the impulses of groups begin … end."""
-    wide, before, sums = stepping.wide, stepping.wide_before, stepping.wide_sums
-    for g in range(begin, end):
-        share = load(sums, SUMS * g)
-        at, old = group_at(g, collision) + HEAD + IMPULSE, BEFORE_POINT * collision.group_points[g]
-        for k in range(points_of(g, collision)):
-            for c in range(0, 12, 4):
-                carry4(wide, at + POINT * k + c, before, old + BEFORE_POINT * k + c, share)
-
-
-@njit
-def carry_corrections(begin, end, collision, stepping):
-    """The part of `parallel.carry_on` for the multipliers of the displacements of groups begin … end."""
-    wide, before, sums = stepping.wide, stepping.wide_before, stepping.wide_sums
-    for g in range(begin, end):
-        share = load(sums, SUMS * g)
-        at, old = group_at(g, collision) + HEAD + CORRECTION, BEFORE_POINT * collision.group_points[g]
-        for k in range(points_of(g, collision)):
-            carry4(wide, at + POINT * k, before, old + BEFORE_POINT * k, share)
+def carry_group(g, at, numbers, collision, stepping):
+    """The part of `parallel.carry_on` for one group: `numbers` numbers of each of its points, from `at` on."""
+    wide, before, share = stepping.wide, stepping.wide_before, load(stepping.wide_sums, SUMS * g)
+    first, old = group_at(g, collision) + HEAD + at, BEFORE_POINT * collision.group_points[g]
+    for k in range(points_of(g, collision)):
+        for c in range(0, numbers * WIDTH, WIDTH):
+            carry_w(wide, first + POINT * k + c, before, old + BEFORE_POINT * k + c, share)
 
 
 @inlined
-def carry4(wide, at, before, old, share):
+def carry_w(wide, at, before, old, share):
     """Carry on one number of each lane."""
-    now = load4(wide, at)
+    now = load_w(wide, at)
     if share > 0.0:
-        store4(wide, at, plus4(now, times4(spread(share), minus4(now, load4(before, old)))))
-    store4(before, old, now)
+        store_w(wide, at, plus_w(now, times_w(spread_w(share), minus_w(now, load_w(before, old)))))
+    store_w(before, old, now)
 
 
 # Sweeps -------------------------------------------------------------------------------------------------------------------
 
 
 @inlined
-def improve4(u, mu, wide, at):
+def improve_w(u, mu, wide, at):
     """`gauss_seidel.improve` for one point of each lane at its velocity u: writes its impulse; returns the change."""
-    zero = spread(0.0)
-    old_n, old_t, old_s = load4(wide, at + IMPULSE), load4(wide, at + IMPULSE + 4), load4(wide, at + IMPULSE + 8)
-    excess = plus4(u[0], load4(wide, at + BIAS))
-    new_n = larger4(minus4(old_n, times4(excess, load4(wide, at + INVERSE))), zero)
-    d_n = minus4(new_n, old_n)
-    step = load4(wide, at + STEP)
-    new_t = minus4(old_t, times4(step, plus4(u[1], times4(load4(wide, at + RESPONSE_T), d_n))))
-    new_s = minus4(old_s, times4(step, plus4(u[2], times4(load4(wide, at + RESPONSE_S), d_n))))
-    most = times4(mu, new_n)
-    square = plus4(times4(new_t, new_t), times4(new_s, new_s))
-    shrink = select4(square, times4(most, most), over4(most, sqrt4(square)), spread(1.0))
-    new_t, new_s = times4(new_t, shrink), times4(new_s, shrink)
-    store4(wide, at + IMPULSE, new_n)
-    store4(wide, at + IMPULSE + 4, new_t)
-    store4(wide, at + IMPULSE + 8, new_s)
-    return (d_n, minus4(new_t, old_t), minus4(new_s, old_s))
+    zero = spread_w(0.0)
+    old_n, old_t, old_s = three_w(wide, at + IMPULSE)
+    excess = plus_w(u[0], load_w(wide, at + BIAS))
+    new_n = larger_w(minus_w(old_n, times_w(excess, load_w(wide, at + INVERSE))), zero)
+    d_n = minus_w(new_n, old_n)
+    step = load_w(wide, at + STEP)
+    new_t = minus_w(old_t, times_w(step, plus_w(u[1], times_w(load_w(wide, at + RESPONSE_T), d_n))))
+    new_s = minus_w(old_s, times_w(step, plus_w(u[2], times_w(load_w(wide, at + RESPONSE_S), d_n))))
+    most = times_w(mu, new_n)
+    square = plus_w(times_w(new_t, new_t), times_w(new_s, new_s))
+    shrink = select_w(square, times_w(most, most), over_w(most, sqrt_w(square)), spread_w(1.0))
+    new_t, new_s = times_w(new_t, shrink), times_w(new_s, shrink)
+    store_w(wide, at + IMPULSE, new_n)
+    store_w(wide, at + IMPULSE + WIDTH, new_t)
+    store_w(wide, at + IMPULSE + 2 * WIDTH, new_s)
+    return (d_n, minus_w(new_t, old_t), minus_w(new_s, old_s))
+
+
+# The points of a group depend on each other: each needs the velocities that the one before left, and the processor waits for
+# most of the time. So two groups of a colour, which are independent, are swept together.
+
+
+@inlined
+def bodies_of_group(g, motion, stepping):
+    """(v, ω of a; v, ω of b; 1/m, I⁻¹ of a; 1/m, I⁻¹ of b) of the bodies of a group."""
+    v_a, omega_a, m_a, i_a = gather_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g)
+    v_b, omega_b, m_b, i_b = gather_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g + WIDTH)
+    return (v_a, omega_a, v_b, omega_b), (m_a, i_a, m_b, i_b)
+
+
+@inlined
+def put_bodies_of_group(g, velocities, masses, motion, stepping):
+    """Write their velocities."""
+    v_a, omega_a, v_b, omega_b = velocities
+    m_a, i_a, m_b, i_b = masses
+    scatter_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g, v_a, omega_a, m_a, i_a[0])
+    scatter_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g + WIDTH, v_b, omega_b, m_b, i_b[0])
+
+
+@inlined
+def frame_of_group(head, wide):
+    """(n, t, s, μ) of a group."""
+    return (
+        three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER),
+        load_w(wide, head + FRICTION),
+    )  # fmt: skip
+
+
+@inlined
+def pushed(velocities, masses, p, arm_a, arm_b):
+    """The velocities after impulses p on b and −p on a."""
+    v_a, omega_a, v_b, omega_b = velocities
+    m_a, i_a, m_b, i_b = masses
+    return (
+        minus_vector_w(v_a, scaled_w(m_a, p)), minus_vector_w(omega_a, symvec_w(i_a, cross_w(arm_a, p))),
+        plus_vector_w(v_b, scaled_w(m_b, p)), plus_vector_w(omega_b, symvec_w(i_b, cross_w(arm_b, p))),
+    )  # fmt: skip
+
+
+@inlined
+def sweep_point(at, velocities, masses, frame, largest, wide):
+    """Improve the impulses of a point of a group; returns the velocities after it, and the larger of `largest` and the
+    changes of velocities (m/s), by lane."""
+    n, t, s, mu = frame
+    v_a, omega_a, v_b, omega_b = velocities
+    arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+    u = velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
+    d = improve_w((dot_w(n, u), dot_w(t, u), dot_w(s, u)), mu, wide, at)
+    p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
+    largest = larger_w(times_w(magnitude_w(d[0]), load_w(wide, at + RESPONSE_N)), largest)
+    change = larger_w(magnitude_w(d[1]), magnitude_w(d[2]))
+    largest = larger_w(times_w(change, load_w(wide, at + INVERSE_STEP)), largest)
+    return pushed(velocities, masses, p, arm_a, arm_b), largest
 
 
 @njit
 def sweep_group(g, largest, collision, stepping):
     """One sweep over the points of a group; returns the larger of `largest` and the changes of velocities (m/s), by lane."""
-    motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
-    head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
-    mu = load4(wide, head + FRICTION)
-    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
-    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + 4)
+    wide, head = stepping.wide, group_at(g, collision)
+    frame = frame_of_group(head, wide)
+    velocities, masses = bodies_of_group(g, stepping.motion, stepping)
     for k in range(points_of(g, collision)):
-        at = head + HEAD + POINT * k
-        arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
-        u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
-        d = improve4((dot4(n, u), dot4(t, u), dot4(s, u)), mu, wide, at)
-        p = plus_vector4(scaled4(d[0], n), plus_vector4(scaled4(d[1], t), scaled4(d[2], s)))
-        v_b, v_a = plus_vector4(v_b, scaled4(m_b, p)), minus_vector4(v_a, scaled4(m_a, p))
-        omega_b = plus_vector4(omega_b, symvec4(i_b, cross4(arm_b, p)))
-        omega_a = minus_vector4(omega_a, symvec4(i_a, cross4(arm_a, p)))
-        largest = larger4(over4(magnitude4(d[0]), load4(wide, at + INVERSE)), largest)
-        step = load4(wide, at + STEP)
-        largest = larger4(over4(larger4(magnitude4(d[1]), magnitude4(d[2])), step), largest)
-    scatter_bodies(motion, bodies, to_a, v_a, omega_a, m_a, i_a[0])
-    scatter_bodies(motion, bodies, to_a + 4, v_b, omega_b, m_b, i_b[0])
+        velocities, largest = sweep_point(head + HEAD + POINT * k, velocities, masses, frame, largest, wide)
+    put_bodies_of_group(g, velocities, masses, stepping.motion, stepping)
     return largest
 
 
 @njit
-def sweep_groups(begin, end, collision, stepping):
-    """One sweep over groups begin … end; returns the largest change of a velocity that it made (m/s)."""
-    largest = spread(0.0)
-    for g in range(begin, end):
-        largest = sweep_group(g, largest, collision, stepping)
-    return largest4(largest)
+def sweep_two_groups(g, largest, collision, stepping):
+    """The same over groups g and g + 1, of as many points."""
+    wide, head, next_head = stepping.wide, group_at(g, collision), group_at(g + 1, collision)
+    frame, next_frame = frame_of_group(head, wide), frame_of_group(next_head, wide)
+    velocities, masses = bodies_of_group(g, stepping.motion, stepping)
+    next_velocities, next_masses = bodies_of_group(g + 1, stepping.motion, stepping)
+    for k in range(points_of(g, collision)):
+        shift = HEAD + POINT * k
+        velocities, largest = sweep_point(head + shift, velocities, masses, frame, largest, wide)
+        next_velocities, largest = sweep_point(
+            next_head + shift, next_velocities, next_masses, next_frame, largest, wide
+        )
+    put_bodies_of_group(g, velocities, masses, stepping.motion, stepping)
+    put_bodies_of_group(g + 1, next_velocities, next_masses, stepping.motion, stepping)
+    return largest
+
+
+@inlined
+def are_alike(g, end, collision):
+    """Whether group g and the next one, before `end`, have as many points."""
+    return g + 1 < end and points_of(g, collision) == points_of(g + 1, collision)
+
+
+@njit
+def sweep_groups(begin, end, carried, collision, stepping):
+    """One sweep over groups begin … end of one colour, which `parallel.carry_on` may have `carried`; returns the largest
+    change of a velocity that it made (m/s)."""
+    largest = spread_w(0.0)
+    g = begin
+    while g < end:
+        count = 2 if are_alike(g, end, collision) else 1
+        if carried:
+            for k in range(g, g + count):
+                carry_group(k, IMPULSE, 3, collision, stepping)
+        if count == 2:
+            largest = sweep_two_groups(g, largest, collision, stepping)
+        else:
+            largest = sweep_group(g, largest, collision, stepping)
+        g += count
+    return largest_w(largest)
 
 
 @njit
 def sweep_group_positions(g, deepest, collision, stepping):
     """`gauss_seidel.sweep_positions` for a group; returns the larger of `deepest` and what overlaps (m), by lane."""
     shift, wide, bodies = stepping.shift, stepping.wide, stepping.wide_bodies
-    reach, slop = spread(stepping.report[0].overlap), spread(stepping.options[0].slop)
+    reach, slop = spread_w(stepping.report[0].overlap), spread_w(stepping.options[0].slop)
     head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n = three4(wide, head + NORMAL)
+    n = three_w(wide, head + NORMAL)
     v_a, omega_a, m_a, i_a = gather_bodies(shift, bodies, to_a)
-    v_b, omega_b, m_b, i_b = gather_bodies(shift, bodies, to_a + 4)
-    zero = spread(0.0)
+    v_b, omega_b, m_b, i_b = gather_bodies(shift, bodies, to_a + WIDTH)
+    zero = spread_w(0.0)
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
-        arm_a, arm_b = three4(wide, at + ARM_A), three4(wide, at + ARM_B)
-        separation, old = load4(wide, at + GAP), load4(wide, at + CORRECTION)
-        u = velocity4(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
-        gap = plus4(plus4(separation, slop), dot4(n, u))
-        deepest = larger4(select4(separation, reach, zero, minus4(zero, gap)), deepest)
-        new = larger4(minus4(old, times4(gap, load4(wide, at + INVERSE))), zero)
-        new = select4(separation, reach, old, new)
-        store4(wide, at + CORRECTION, new)
-        p = scaled4(minus4(new, old), n)
-        v_b, v_a = plus_vector4(v_b, scaled4(m_b, p)), minus_vector4(v_a, scaled4(m_a, p))
-        omega_b = plus_vector4(omega_b, symvec4(i_b, cross4(arm_b, p)))
-        omega_a = minus_vector4(omega_a, symvec4(i_a, cross4(arm_a, p)))
+        arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+        separation, old = load_w(wide, at + GAP), load_w(wide, at + CORRECTION)
+        u = velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
+        gap = plus_w(plus_w(separation, slop), dot_w(n, u))
+        deepest = larger_w(select_w(separation, reach, zero, minus_w(zero, gap)), deepest)
+        new = larger_w(minus_w(old, times_w(gap, load_w(wide, at + INVERSE))), zero)
+        new = select_w(separation, reach, old, new)
+        store_w(wide, at + CORRECTION, new)
+        p = scaled_w(minus_w(new, old), n)
+        v_b, v_a = plus_vector_w(v_b, scaled_w(m_b, p)), minus_vector_w(v_a, scaled_w(m_a, p))
+        omega_b = plus_vector_w(omega_b, symvec_w(i_b, cross_w(arm_b, p)))
+        omega_a = minus_vector_w(omega_a, symvec_w(i_a, cross_w(arm_a, p)))
     scatter_bodies(shift, bodies, to_a, v_a, omega_a, m_a, i_a[0])
-    scatter_bodies(shift, bodies, to_a + 4, v_b, omega_b, m_b, i_b[0])
+    scatter_bodies(shift, bodies, to_a + WIDTH, v_b, omega_b, m_b, i_b[0])
     return deepest
 
 
 @njit
-def sweep_groups_positions(begin, end, collision, stepping):
-    """One sweep over the displacements of groups begin … end; returns the deepest overlap left (m)."""
-    deepest = spread(0.0)
+def sweep_groups_positions(begin, end, carried, collision, stepping):
+    """The same over the displacements of groups begin … end; returns the deepest overlap left (m)."""
+    deepest = spread_w(0.0)
     for g in range(begin, end):
+        if carried:
+            carry_group(g, CORRECTION, 1, collision, stepping)
         deepest = sweep_group_positions(g, deepest, collision, stepping)
-    return largest4(deepest)
+    return largest_w(deepest)
 
 
 # Residual -----------------------------------------------------------------------------------------------------------------
 
 
 @inlined
-def natural_map4(p, u, mu, inverse):
+def natural_map_w(p, u, mu, inverse):
     """`cone.natural_map` squared for one point of each lane; u is De Saxcé's velocity. NaN where there is no point."""
-    x = minus_vector4(p, scaled4(inverse, u))
-    nearest = project_coulomb4(x, sqrt4(plus4(times4(x[1], x[1]), times4(x[2], x[2]))), mu)
-    rest = minus_vector4(u, scaled4(over4(spread(1.0), inverse), minus_vector4(nearest, x)))
-    return dot4(rest, rest)
+    x = minus_vector_w(p, scaled_w(inverse, u))
+    nearest = project_coulomb_w(x, sqrt_w(plus_w(times_w(x[1], x[1]), times_w(x[2], x[2]))), mu)
+    rest = minus_vector_w(u, scaled_w(over_w(spread_w(1.0), inverse), minus_vector_w(nearest, x)))
+    return dot_w(rest, rest)
 
 
 @njit
@@ -490,28 +568,28 @@ def residual_of_group(g, worst, collision, stepping):
     """The larger of `worst` and the squared residuals of Coulomb's law of a group (m²/s²), by lane."""
     motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
     head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n, t, s = three4(wide, head + NORMAL), three4(wide, head + TANGENT), three4(wide, head + OTHER)
-    mu = load4(wide, head + FRICTION)
-    v_a, omega_a, _, _ = gather_bodies(motion, bodies, to_a)
-    v_b, omega_b, _, _ = gather_bodies(motion, bodies, to_a + 4)
+    n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
+    mu = load_w(wide, head + FRICTION)
+    v_a, omega_a = gather_velocities(motion, bodies, to_a)
+    v_b, omega_b = gather_velocities(motion, bodies, to_a + WIDTH)
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
-        w = velocity4(v_a, omega_a, v_b, omega_b, three4(wide, at + ARM_A), three4(wide, at + ARM_B))
-        u_n, u_t, u_s = dot4(n, w), dot4(t, w), dot4(s, w)
-        slip = sqrt4(plus4(times4(u_t, u_t), times4(u_s, u_s)))
-        u_n = plus4(plus4(u_n, load4(wide, at + BIAS)), times4(mu, slip))
-        square = natural_map4(three4(wide, at + IMPULSE), (u_n, u_t, u_s), mu, load4(wide, at + INVERSE))
-        worst = larger4(square, worst)
+        w = velocity_w(v_a, omega_a, v_b, omega_b, three_w(wide, at + ARM_A), three_w(wide, at + ARM_B))
+        u_n, u_t, u_s = dot_w(n, w), dot_w(t, w), dot_w(s, w)
+        slip = sqrt_w(plus_w(times_w(u_t, u_t), times_w(u_s, u_s)))
+        u_n = plus_w(plus_w(u_n, load_w(wide, at + BIAS)), times_w(mu, slip))
+        square = natural_map_w(three_w(wide, at + IMPULSE), (u_n, u_t, u_s), mu, load_w(wide, at + INVERSE))
+        worst = larger_w(square, worst)
     return worst
 
 
 @njit
 def worst_residual_of_groups(begin, end, collision, stepping):
     """The largest natural-map residual of groups begin … end (m/s)."""
-    worst = spread(0.0)
+    worst = spread_w(0.0)
     for g in range(begin, end):
         worst = residual_of_group(g, worst, collision, stepping)
-    return math.sqrt(largest4(worst))
+    return math.sqrt(largest_w(worst))
 
 
 # C function ---------------------------------------------------------------------------------------------------------------
@@ -521,12 +599,12 @@ def worst_residual_of_groups(begin, end, collision, stepping):
 def run_wide_job(kind, begin, end, tables):
     """A job over groups begin … end; returns the largest of their values."""
     collision, stepping = tables.collision, tables.stepping
-    if kind == WIDE_SWEEP:
-        return sweep_groups(begin, end, collision, stepping)
+    if kind == WIDE_SWEEP or kind == WIDE_SWEEP_ON:  # noqa: SIM109 - compiled
+        return sweep_groups(begin, end, kind == WIDE_SWEEP_ON, collision, stepping)
     if kind == WIDE_RESIDUAL:
         return worst_residual_of_groups(begin, end, collision, stepping)
-    if kind == WIDE_POSITIONS:
-        return sweep_groups_positions(begin, end, collision, stepping)
+    if kind == WIDE_POSITIONS or kind == WIDE_POSITIONS_ON:  # noqa: SIM109 - compiled
+        return sweep_groups_positions(begin, end, kind == WIDE_POSITIONS_ON, collision, stepping)
     if kind == PACK:
         pack(begin, end, collision, stepping)
     elif kind == LOAD:
@@ -537,10 +615,6 @@ def run_wide_job(kind, begin, end, tables):
         search_groups(begin, end, collision, stepping)
     elif kind == SCALE:
         scale_groups(begin, end, collision, stepping)
-    elif kind == CARRY_IMPULSES:
-        carry_impulses(begin, end, collision, stepping)
-    elif kind == CARRY_CORRECTIONS:
-        carry_corrections(begin, end, collision, stepping)
     else:
         store_impulses(begin, end, collision, stepping.wide)
     return 0.0

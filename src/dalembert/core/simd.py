@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .jit import DISABLED, cgutils, extending, intrinsic, ir, njit, types
+from .jit import DISABLED, cgutils, extending, inlined, intrinsic, ir, njit, types
 
 
 def _pointer(context, builder, array_type, array, index):
@@ -267,6 +267,31 @@ def where4(typing_context, a, b, value):
     return four(four, four, four), generate
 
 
+@intrinsic
+def select4(typing_context, a, b, value, other):
+    """`value` where a > b, `other` elsewhere."""
+    four = _four()
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
+
+    return four(four, four, four, four), generate
+
+
+@intrinsic
+def largest4(typing_context, a):
+    """The largest of the four."""
+
+    def generate(context, builder, signature, arguments):
+        largest = builder.extract_element(arguments[0], _index(0))
+        for k in range(1, 4):
+            part = builder.extract_element(arguments[0], _index(k))
+            largest = builder.select(builder.fcmp_ordered(">", part, largest), part, largest)
+        return largest
+
+    return types.float64(_four()), generate
+
+
 def _shuffled(*order):
     """The function that makes four numbers of those of one register."""
 
@@ -314,7 +339,7 @@ if DISABLED:
     def total4(value):
         return (value[0] + value[1]) + (value[2] + value[3])
 
-    plus4, minus4, times4, larger4 = np.add, np.subtract, np.multiply, np.maximum
+    plus4, minus4, times4, larger4, largest4 = np.add, np.subtract, np.multiply, np.maximum, np.max
 
     def over4(a, b):
         with np.errstate(all="ignore"):
@@ -323,4 +348,13 @@ if DISABLED:
     def where4(a, b, value):
         return np.where(a > b, value, 0.0)
 
+    def select4(a, b, value, other):
+        return np.where(a > b, value, other)
+
     first_thrice, middle_thrice, last_thrice = (lambda value, order=order: value[list(order)] for order in THRICE)
+
+
+@inlined
+def dot4(a, b):
+    """a · b of vectors of three, each number four of them."""
+    return plus4(plus4(times4(a[0], b[0]), times4(a[1], b[1])), times4(a[2], b[2]))

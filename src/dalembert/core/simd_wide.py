@@ -1,0 +1,303 @@
+"""WIDTH pairs of bodies at a time: a number of each is one value, rows of tables become columns and back.
+
+A value of `WIDTH` numbers is one register of AVX-512, and two of AVX. Each number gets the operations of IEEE 754 that a loop
+over them would do, in the same order, so that results do not depend on the processor. Vectors of three are tuples of three
+such values.
+"""
+
+import functools
+
+import numpy as np
+
+from .jit import DISABLED, cgutils, extending, inlined, intrinsic, ir, types
+
+WIDTH = 8
+
+
+@functools.cache
+def _vector():
+    return ir.VectorType(ir.DoubleType(), WIDTH)
+
+
+@functools.cache
+def _wide():
+    """Numba's type of WIDTH numbers."""
+
+    class Wide(types.Type):
+        def __init__(self):
+            super().__init__("wide")
+
+    @extending.register_model(Wide)
+    class WideModel(extending.models.PrimitiveModel):
+        def __init__(self, manager, kind):
+            super().__init__(manager, kind, _vector())
+
+    return Wide()
+
+
+def _index(k):
+    return ir.Constant(ir.IntType(32), k)
+
+
+def _element(context, builder, array_type, array, index):
+    """A pointer to array[index]."""
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+
+
+# Memory -----------------------------------------------------------------------------------------------------------------
+
+
+@intrinsic
+def load_w(typing_context, array, index):
+    """The WIDTH numbers from array[index] on, of a contiguous float64 array."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = _element(context, builder, signature.args[0], *arguments)
+        return builder.load(builder.bitcast(pointer, _vector().as_pointer()), align=8)
+
+    return _wide()(array, types.int64), generate
+
+
+@intrinsic
+def store_w(typing_context, array, index, value):
+    """array[index : index + WIDTH] = value, of a contiguous float64 array."""
+
+    def generate(context, builder, signature, arguments):
+        pointer = _element(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], builder.bitcast(pointer, _vector().as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, _wide()), generate
+
+
+@intrinsic
+def spread_w(typing_context, value):
+    """One number, WIDTH times."""
+
+    def generate(context, builder, signature, arguments):
+        first = builder.insert_element(ir.Constant(_vector(), ir.Undefined), arguments[0], _index(0))
+        order = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+        return builder.shuffle_vector(first, ir.Constant(_vector(), ir.Undefined), order)
+
+    return _wide()(types.float64), generate
+
+
+@intrinsic
+def exceeds_w(typing_context, counts, at, k):
+    """1 where counts[at + lane] > k, 0 elsewhere, of an int32 array."""
+
+    def generate(context, builder, signature, arguments):
+        whole = ir.VectorType(ir.IntType(32), WIDTH)
+        pointer = _element(context, builder, signature.args[0], *arguments[:2])
+        found = builder.load(builder.bitcast(pointer, whole.as_pointer()), align=4)
+        least = builder.trunc(arguments[2], ir.IntType(32))
+        limit = ir.Constant(whole, ir.Undefined)
+        for lane in range(WIDTH):
+            limit = builder.insert_element(limit, least, _index(lane))
+        return builder.uitofp(builder.icmp_signed(">", found, limit), _vector())
+
+    return _wide()(counts, types.int64, types.int64), generate
+
+
+@intrinsic
+def part_w(typing_context, value, lane):
+    """One of the numbers."""
+    return types.float64(_wide(), types.int64), lambda context, builder, signature, arguments: builder.extract_element(
+        *arguments
+    )
+
+
+def _sources(rows, step):
+    """One stage of a transposition: blocks of `step` numbers of rows k and k + step are exchanged. Yields, of each row, the
+    two rows and the numbers of their elements that it is made of."""
+    for k in range(WIDTH):
+        first, second = (k, k + step) if not k & step else (k - step, k)
+        shift = step if k & step else 0
+        order = [j + shift if not j & step else WIDTH + j - step + shift for j in range(WIDTH)]
+        yield rows[first], rows[second], order
+
+
+@intrinsic
+def transpose_w(typing_context, rows):
+    """The columns of the matrix of WIDTH rows."""
+    result = types.UniTuple(_wide(), WIDTH)
+
+    def generate(context, builder, signature, arguments):
+        found = cgutils.unpack_tuple(builder, arguments[0])
+        step = 1
+        while step < WIDTH:
+            found = [
+                builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), order))
+                for a, b, order in _sources(found, step)
+            ]
+            step *= 2
+        return context.make_tuple(builder, signature.return_type, found)
+
+    return result(result), generate
+
+
+# Arithmetic -------------------------------------------------------------------------------------------------------------
+
+
+def _operator(instruction):
+    """The function that does an operation on each two numbers."""
+
+    @intrinsic
+    def operate(typing_context, a, b):
+        wide = _wide()
+        return wide(wide, wide), lambda context, builder, signature, arguments: getattr(builder, instruction)(
+            *arguments
+        )
+
+    return operate
+
+
+plus_w, minus_w, times_w, over_w = map(_operator, ("fadd", "fsub", "fmul", "fdiv"))
+
+
+def _function(name):
+    """An intrinsic of LLVM of one argument."""
+
+    @intrinsic
+    def call(typing_context, a):
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(_vector(), [_vector()])
+            function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f64")
+            return builder.call(function, arguments)
+
+        return _wide()(_wide()), generate
+
+    return call
+
+
+sqrt_w, magnitude_w = map(_function, ("sqrt", "fabs"))
+
+
+@intrinsic
+def larger_w(typing_context, a, b):
+    """The larger of each two."""
+    wide = _wide()
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
+
+    return wide(wide, wide), generate
+
+
+@intrinsic
+def select_w(typing_context, a, b, value, other):
+    """`value` where a > b, `other` elsewhere."""
+    wide = _wide()
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
+
+    return wide(wide, wide, wide, wide), generate
+
+
+@intrinsic
+def largest_w(typing_context, a):
+    """The largest of the numbers."""
+
+    def generate(context, builder, signature, arguments):
+        largest = builder.extract_element(arguments[0], _index(0))
+        for k in range(1, WIDTH):
+            part = builder.extract_element(arguments[0], _index(k))
+            largest = builder.select(builder.fcmp_ordered(">", part, largest), part, largest)
+        return largest
+
+    return types.float64(_wide()), generate
+
+
+@intrinsic
+def total_w(typing_context, a):
+    """The sum of the numbers, one after another."""
+
+    def generate(context, builder, signature, arguments):
+        total = builder.extract_element(arguments[0], _index(0))
+        for k in range(1, WIDTH):
+            total = builder.fadd(total, builder.extract_element(arguments[0], _index(k)))
+        return total
+
+    return types.float64(_wide()), generate
+
+
+if DISABLED:
+
+    def load_w(array, index):
+        return array[index : index + WIDTH].copy()
+
+    def store_w(array, index, value):
+        array[index : index + WIDTH] = value
+
+    def spread_w(value):
+        return np.full(WIDTH, value)
+
+    def exceeds_w(counts, at, k):
+        return np.where(counts[at : at + WIDTH] > k, 1.0, 0.0)
+
+    def part_w(value, lane):
+        return value[lane]
+
+    def transpose_w(rows):
+        return tuple(np.array(rows).T)
+
+    plus_w, minus_w, times_w, larger_w = np.add, np.subtract, np.multiply, np.maximum
+    sqrt_w, magnitude_w, largest_w = np.sqrt, np.abs, np.max
+
+    def over_w(a, b):
+        with np.errstate(all="ignore"):
+            return a / b
+
+    def select_w(a, b, value, other):
+        return np.where(a > b, value, other)
+
+    def total_w(a):
+        return float(np.add.accumulate(a)[-1])
+
+
+# Vectors of three -------------------------------------------------------------------------------------------------------
+
+
+@inlined
+def plus_vector_w(a, b):
+    """a + b."""
+    return (plus_w(a[0], b[0]), plus_w(a[1], b[1]), plus_w(a[2], b[2]))
+
+
+@inlined
+def minus_vector_w(a, b):
+    """a − b."""
+    return (minus_w(a[0], b[0]), minus_w(a[1], b[1]), minus_w(a[2], b[2]))
+
+
+@inlined
+def scaled_w(x, a):
+    """x a."""
+    return (times_w(x, a[0]), times_w(x, a[1]), times_w(x, a[2]))
+
+
+@inlined
+def dot_w(a, b):
+    """a · b."""
+    return plus_w(plus_w(times_w(a[0], b[0]), times_w(a[1], b[1])), times_w(a[2], b[2]))
+
+
+@inlined
+def cross_w(a, b):
+    """a × b."""
+    return (
+        minus_w(times_w(a[1], b[2]), times_w(a[2], b[1])),
+        minus_w(times_w(a[2], b[0]), times_w(a[0], b[2])),
+        minus_w(times_w(a[0], b[1]), times_w(a[1], b[0])),
+    )
+
+
+@inlined
+def symvec_w(s, a):
+    """S a, with S symmetric as (xx, yy, zz, xy, xz, yz)."""
+    return (
+        plus_w(plus_w(times_w(s[0], a[0]), times_w(s[3], a[1])), times_w(s[4], a[2])),
+        plus_w(plus_w(times_w(s[3], a[0]), times_w(s[1], a[1])), times_w(s[5], a[2])),
+        plus_w(plus_w(times_w(s[4], a[0]), times_w(s[5], a[1])), times_w(s[2], a[2])),
+    )
