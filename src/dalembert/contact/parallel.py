@@ -8,6 +8,7 @@ from ..collide.islands import LARGE, LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
 from ..core.simd import load, store
+from ..core.simd_wide import load_w, minus_w, plus_w, spread_w, store_w, times_w
 from ..core.tables import own_address
 from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_alone, run_parallel
 from .gauss_seidel import (
@@ -281,9 +282,12 @@ def carry_on(kind, share, values, island, tables):
 
 @inlined
 def carry_body(body, share, values, before):
-    """Carry on the velocity or the displacement of a body."""
-    for i in range(MOTION * body, MOTION * body + SPEEDS):
-        carry_number(values, i, before, i, share)
+    """Carry on the velocity or the displacement of a body. The numbers behind it in its row do not change."""
+    at = MOTION * body
+    now = load_w(values, at)
+    if share > 0.0:
+        store_w(values, at, plus_w(now, times_w(spread_w(share), minus_w(now, load_w(before, at)))))
+    store_w(before, at, now)
 
 
 @inlined

@@ -16,7 +16,7 @@ from ..core.c_function import C_TYPE, view
 from ..core.checkpoint_fields import COUNT, LARGE, REAL, Field, prefixed
 from ..core.jit import DISABLED, CFunction
 from ..core.status import OK
-from ..core.tables import address_table, allocate, grow
+from ..core.tables import address_table, aligned, allocate, grow
 from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
@@ -191,9 +191,9 @@ class ContactStepper(FixedStepper):
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         if self._is_wide:
             room = len(self.collision.contacts)  # the system gives memory only to what is written
-            wide, bodies = np.zeros(SIZE * room), np.zeros(LANE_COUNTS * room, np.int32)
+            wide, bodies = aligned(SIZE * room, np.float64), aligned(LANE_COUNTS * room, np.int32)
             self._tables = self._tables._replace(wide=wide, wide_bodies=bodies, wide_sums=np.zeros(SUMS * room + 1))
-            self._tables = self._tables._replace(wide_before=np.zeros(BEFORE_POINT * room))
+            self._tables = self._tables._replace(wide_before=aligned(BEFORE_POINT * room, np.float64))
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data

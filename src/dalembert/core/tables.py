@@ -124,7 +124,21 @@ def _blank(fields: Any, name: str, sizes: dict[str, int]) -> np.ndarray:
     rows = eval(code, {"__builtins__": {}}, known)
     if declared.dtype.names is not None:
         return np.zeros(rows, declared.dtype).view(np.recarray)
-    return np.full(rows, declared.fill, declared.dtype)
+    array = aligned(rows, declared.dtype)
+    if declared.fill != 0:  # zeros are not written, so that the system gives memory only to what is used
+        array[:] = declared.fill
+    return array
+
+
+LINE = 64  # bytes of a line of the cache, and of a register of AVX-512
+
+
+def aligned(rows: int, dtype: Any) -> np.ndarray:
+    """(rows,) zeros of a dtype, which begin at a line of the cache."""
+    size = rows * np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    begin = -address_of(room) % LINE
+    return room[begin : begin + size].view(dtype)
 
 
 # Addresses --------------------------------------------------------------------------------------------------------------
