@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -25,6 +23,7 @@ from ..scene.scene import Scene
 from ..simulation.registry import override
 from ..simulation.settings import Settings
 from ..view.live import LiveViewer
+from ..view.live_server import PageServer, server_first
 from .viewer import scene_at_rest
 
 if TYPE_CHECKING:
@@ -86,9 +85,23 @@ MANY = 5000  # particles
 
 
 def open_session(
-    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None = None
-) -> LiveSession | LiveViewer:
-    """See `show`. root : folder that a model file may read from."""
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None = None,
+    page: PageServer | None = None,
+) -> LiveSession | LiveViewer:  # fmt: skip
+    """See `show`. root : folder that a model file may read from. page : one that is served and announced already."""
+    try:
+        with server_first():
+            return _open(what, host, port, open_page, settings, root, page)
+    except BaseException:
+        if page is not None:
+            page.close()
+        raise
+
+
+def _open(
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None,
+    page: PageServer | None,
+) -> LiveSession | LiveViewer:  # fmt: skip
     what = FIRST if what is None else what
     if isinstance(what, str | Path) and Path(what).suffix == ".nc":
         from ..simulation.trajectory import Trajectory
@@ -107,30 +120,25 @@ def open_session(
         name = str(what)
         scene, own = load(name, False, root=root)
         settings = override(own, settings)
-    # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
-    viewer = LiveViewer(scene_at_rest(scene), host, port, open_page=open_page)
+    # The page comes first: its server works on while viser, the compiler and the kernels of the run are loaded here.
+    if page is None:
+        page = PageServer(host, port)
+        page.announce(open_page)
+    try:
+        viewer = LiveViewer(scene_at_rest(scene), page=page)
+    except BaseException:
+        page.close()
+        raise
     try:
         viewer.say("loading the simulation")
-        with _server_first():
-            from ..simulation.session import Session
+        from ..simulation.session import Session
 
-            session = Session(scene, **smooth(scene, settings))
+        session = Session(scene, **smooth(scene, settings))
     except BaseException:
         viewer.close()
         raise
     names = [*([] if name in gallery.names() else [name]), *gallery.names()]
     return LiveSession(viewer, session, name, names, load_smooth)
-
-
-@contextlib.contextmanager
-def _server_first() -> Iterator[None]:
-    """Python switches threads ten times as often as usual: the server need not wait for what is loaded in this thread."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(0.1 * usual)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:

@@ -12,7 +12,6 @@ from .camera import thinned
 from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
 from .frames import Frames, checked_array, checked_items
 from .live_scene import COLORS, KINDS
-from .live_stage import page_setup
 from .plots import FLAT, ROUNDING
 from .pressure import BANDS
 
@@ -32,7 +31,6 @@ class Panel:
     """viser's controls, by what they mean."""
 
     def __init__(self, gui: Any) -> None:
-        gui.add_html(page_setup(), order=-1.0)
         self.warnings = gui.add_html("", order=0.5, visible=False)
         self.play_folder = gui.add_folder("Playback", order=1)
         with self.play_folder:

@@ -504,6 +504,7 @@ class LiveScene:
             there = position, orientation, particles
             joints = np.array([joint.b.at(*there) for joint in self.drawing.joints]).reshape(-1, 3)
             self.overlays.draw(position, orientation, found, joints)
+        self.server.flush()  # viser would wait for the end of its interval, and merge some pictures with the next
 
     def style(self, joints: bool, axes: bool, shadows: bool, kinds: frozenset[str]) -> None:
         """Show or hide the joints, the bodies' axes, shadows, and kinds of quantities."""

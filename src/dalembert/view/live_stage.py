@@ -1,58 +1,12 @@
-"""The stage of the live page: sky, ground, light and shadows, and which pages are looked at."""
+"""The stage of the live page: ground, light and shadows. Its sky is a style of the page, `live_page.css`."""
 
 from __future__ import annotations
 
-import html
-import re
-import threading
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from .drawing import Extent
-
-# Sky and audience: what viser has no place for, a style and a script that the page runs once --------------------------
-
-NOTHING = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
-LOOKING = re.compile(r"^/looking\?([a-z0-9]{1,20})=([01])$")
-MOST_PAGES = 1000
-
-
-def page_setup() -> str:
-    """HTML that sets the style of the page (its sky, its width on phones) and has it say whether it is looked at."""
-    style, script = (_resource(f"live_page.{kind}") for kind in ("css", "js"))
-    return f'<img hidden src="{NOTHING}" data-style="{html.escape(style)}" onload="{html.escape(script)}">'
-
-
-class Audience:
-    """Which pages are on a screen: each tells when it is hidden, by a request for the path `LOOKING`."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._shown: dict[str, bool] = {}
-
-    def heard(self, path: str) -> bool:
-        """Whether a request is such a notice; it is taken down."""
-        found = LOOKING.match(path)
-        if found is None:
-            return False
-        with self._lock:
-            self._shown[found[1]] = found[2] == "1"
-            while len(self._shown) > MOST_PAGES:
-                del self._shown[next(iter(self._shown))]
-        return True
-
-    def looks(self, pages: int) -> bool:
-        """Whether somebody looks, if so many pages are open; a page that has told nothing counts."""
-        with self._lock:
-            shown = sum(self._shown.values())
-            return pages > 0 and (shown > 0 or pages > len(self._shown))
-
-
-def _resource(name: str) -> str:
-    return (files("dalembert.view") / name).read_text(encoding="utf-8")
-
 
 # Ground and light -----------------------------------------------------------------------------------------------------
 #
