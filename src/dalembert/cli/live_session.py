@@ -166,8 +166,11 @@ class SessionPanel:
 
     def __init__(self, gui: Any, scenes: Sequence[str], scene: str) -> None:
         self._gui = gui
+        # what is listed → the name of the scene
+        self._names = {Path(name).name if Path(name).suffix else name: name for name in reversed(scenes)}
+        listed = {name: short for short, name in self._names.items()}
         with gui.add_folder("Session", order=0):
-            self.scene = gui.add_dropdown("scene", tuple(scenes), initial_value=scene)
+            self.scene = gui.add_dropdown("scene", tuple(listed.get(n, n) for n in scenes), initial_value=listed[scene])
             self.about = gui.add_markdown("")
             self.acts = gui.add_button_group("run", (RESTART, FROM_HERE, SAVE))
         self._folder: Any = None
@@ -212,7 +215,16 @@ class SessionPanel:
 
     def on_scene(self, act: Callable[[str], None]) -> None:
         """Call `act` with the name of the scene that was picked."""
-        self.scene.on_update(lambda event: act(event.target.value) if event.client is not None else None)
+        self.scene.on_update(lambda event: act(self.picked) if event.client is not None else None)
+
+    @property
+    def picked(self) -> str:
+        """The name of the scene that is picked: files are listed without their folders."""
+        return self._names.get(self.scene.value, self.scene.value)
+
+    def pick(self, name: str) -> None:
+        """Show this name as the one that is picked."""
+        self.scene.value = next((short for short, whole in self._names.items() if whole == name), name)
 
     def on_restart(self, act: Callable[[], None]) -> None:
         """Call `act` when the run is to begin anew."""
@@ -357,6 +369,7 @@ class LiveSession:
         session = self.session
         self.trouble, self._pace = "", 0.0
         self.viewer.name_forces(session.run.model.force_names)
+        self.viewer.use_samples(session.run.sensors)
         self.viewer.push(session.frames_since(0), session.run.released)
         self.viewer.show_warnings(session.run.warnings)
         self.viewer.go_to(session.time)
@@ -382,7 +395,7 @@ class LiveSession:
             self.viewer.stand(self._sessions[name].description())
         except Exception as error:  # whatever a scene's own code raises
             self._sessions.pop(name, None)
-            self.panel.scene.value = self.name
+            self.panel.pick(self.name)
             raise ValueError(f"{name} cannot be shown: {error}") from error
         self.name, self.session = name, self._sessions[name]
         while len(self._sessions) > MOST_SESSIONS:
@@ -402,6 +415,7 @@ class LiveSession:
         self.session.let_go()
         if not self.viewer.at_end or self.trouble:
             now = self.session.rewind(self.viewer.time)
+            self.viewer.use_samples(self.session.run.sensors)
             self.viewer.drop_after(now)
             self.trouble = ""
         self._show_hand()

@@ -15,6 +15,7 @@ from .live_page import ALL, MOVING, NOBODY, NONE, Panel, Plots, Share, brief_fac
 from .live_record import Record
 from .live_scene import PRESSURE, LiveParticles, LiveScene
 from .live_server import PageServer, stop
+from .sensor_drawing import Samples
 from .viewpoint import is_scattered
 
 # LiveViewer -----------------------------------------------------------------------------------------------------------
@@ -88,8 +89,9 @@ class LiveViewer(Record):
         self._scene = LiveScene(self.server, self.drawing, extent)
         self._scene.aim(extent, self._elevation())
         self._panel.set_bodies(
-            [body.name for body in self.drawing.bodies], thinning_note(whole.particles, self.drawing.particles)
-        )
+            [body.name for body in self.drawing.bodies], thinning_note(whole.particles, self.drawing.particles),
+            has_sensors=bool(self.drawing.sensors),
+        )  # fmt: skip
         self._panel.facts.content = NOBODY
         self._plots.set_names((), np.array([body.mass or 0.0 for body in self.drawing.bodies]))
         self._plots.energy = float(self._plots.masses.sum() * np.linalg.norm(self._share.gravity)) * extent.size
@@ -137,6 +139,10 @@ class LiveViewer(Record):
     def show_hand(self, ends: np.ndarray | None) -> None:
         """Draw a hand from the point that it holds to where it pulls, (2, 3) m; None for an empty one."""
         self._scene.show_hand(ends)
+
+    def use_samples(self, samples: Mapping[str, Samples]) -> None:
+        """Show these samples of the scene's sensors, by name, such as `Simulation.sensors`."""
+        self._scene.sensors.use(samples)
 
     def show_stages(self, seconds: Mapping[str, float]) -> None:
         """Show where the computing time of the run went, s by stage."""
@@ -188,6 +194,9 @@ class LiveViewer(Record):
     def _tell_facts(self) -> None:
         if monotonic() - self._told_at > 1.0 / FACT_RATE:
             self._told_at = monotonic()
+            sensors = self._scene.sensors
+            if sensors.sensors:
+                self._panel.set_sensors(sensors.table(self._time), sensors.images(self._time))
             if self._body < 0 or not len(self._frames):
                 self._panel.facts.content, self._label = NOBODY, ""
             else:
@@ -206,7 +215,7 @@ class LiveViewer(Record):
     def _restyle(self) -> None:
         with self._lock:
             panel = self._panel
-            self._scene.follow(NONE, np.zeros((0, 3)))
+            self._scene.stop_following()
             self._scene.style(panel.joints.value, panel.frames.value, panel.shadows.value, panel.kinds)
             if len(self._frames):
                 self._seek(self._time)
@@ -222,7 +231,9 @@ class LiveViewer(Record):
         overlays = self._scene.overlays
         self._draw_trails(now, wanted, position)
         pressure = overlays.pressure_scale if PRESSURE in overlays.shown else None
-        self._panel.set_legend(legend(overlays.scales(), pressure, self._scene.trails.fastest))
+        sensors = self._scene.sensors
+        scales = overlays.scales() + sensors.scales()
+        self._panel.set_legend(legend(scales, pressure, self._scene.trails.fastest, sensors.keys()))
         self._follow(now, position)
         if (
             not self._playing or monotonic() - self._timed_at > 1.0 / FACT_RATE

@@ -12,6 +12,7 @@ import http
 import importlib.util
 import io
 import ipaddress
+import logging
 import os
 import re
 import selectors
@@ -280,7 +281,7 @@ def guarded(served: PageServer) -> Iterator[None]:
     started = []
 
     def guarded_serve(handler: Any, host: Any, port: Any, **options: Any) -> Any:
-        options["process_request"] = _checked(options.get("process_request"), served)
+        options |= {"process_request": _checked(options.get("process_request"), served), "logger": _logger()}
         started.append(True)
         return serve(handler, sock=served._take_over(), **options)
 
@@ -294,6 +295,14 @@ def guarded(served: PageServer) -> Iterator[None]:
         raise RuntimeError(
             "this version of viser starts its server in a way that cannot be guarded; install another one"
         )
+
+
+def _logger() -> logging.Logger:
+    """What websockets tells, without the connections that a browser opens ahead and closes unused."""
+    logger = logging.getLogger("dalembert.viewer")
+    if not logger.filters:
+        logger.addFilter(lambda record: record.msg != "opening handshake failed")
+    return logger
 
 
 def _checked(answer: Callable[[Any, Any], Any] | None, served: PageServer) -> Callable[[Any, Any], Any]:

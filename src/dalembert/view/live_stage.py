@@ -45,6 +45,12 @@ def as_sent(rgb: np.ndarray) -> np.ndarray:
     return np.clip(255.0 * part, 0.0, 255.0)
 
 
+def of_arrows(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
+    """One colour as viser takes that of arrows, which are a batch; see `intensities`."""
+    r, g, b = (int(part) for part in np.round(intensities(np.array(rgb, float))))
+    return r, g, b
+
+
 class Stage:
     """Ground and lights of viser's scene."""
 
@@ -52,14 +58,14 @@ class Stage:
         scene = server.scene
         self._grid = scene.add_grid(
             "/ground", infinite_grid=True, plane_color=GROUND, plane_opacity=1.0, cell_color=CELL, section_color=SECTION,
-            shadow_opacity=0.55, fade_strength=FADE,
+            shadow_opacity=0.4, fade_strength=FADE,
         )  # fmt: skip
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
         self._sun = scene.add_light_directional(
             "/sun", color=SUN, intensity=2.8, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
         )
-        scene.add_light_directional("/fill", color=FILL, intensity=1.2, position=(-60.0, -40.0, 25.0))
+        scene.add_light_directional("/fill", color=FILL, intensity=2.0, position=(-60.0, -40.0, 25.0))
         scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=2.4, position=(0.0, 0.0, 1.0))
 
     def fit(self, extent: Extent) -> None:

@@ -218,7 +218,7 @@ class Pictures:
             canvas.add_strokes(segments(curve.points), CURVE, 1.2 * width)
         for body, track in zip(drawing.bodies, tracks, strict=False):
             canvas.add_strokes(segments(track), _pale(np.array(body.rgb) / 255.0, 0.65), 0.8 * width)
-        dotted = [joint for joint in drawing.joints if joint.kind != "point_on_curve" and not joint.within_particles]
+        dotted = [joint for joint in drawing.joints if joint.is_marked]
         _add_joints(canvas, [joint for joint in dotted if now.time <= joint.until], now, marks, width)
         for group in drawing.particles:
             _add_particles(canvas, group, now.particles, size, width)
