@@ -11,7 +11,8 @@ from dalembert.view.live import LiveViewer
 from dalembert.view.live_page import legend
 from dalembert.view.live_scene import SENSORS
 from dalembert.view.live_sensors import TOUCHED, UNTOUCHED, as_picture
-from dalembert.view.sensor_drawing import RecordedSamples, frustum, value_text
+from dalembert.view.sensor_drawing import RAY, RecordedSamples, RecordedSensors, frustum, value_text
+from dalembert.view.still import picture
 
 QUARTER = (np.cos(np.pi / 4), np.sin(np.pi / 4), 0.0, 0.0)  # about x
 AHEAD = (np.cos(np.pi / 4), 0.0, -np.sin(np.pi / 4), 0.0)  # a camera looks along −z, y is up: this one looks along x
@@ -171,3 +172,22 @@ def test_images_are_bright_where_they_are_near():
     assert depth[0, :, 0].tolist() == [255, 128, 0]
     number = as_picture("segmentation", np.array([[-1, 0, 1]], np.int32))
     assert len({tuple(color) for color in number[0].tolist()}) == 3
+
+
+def test_still_pictures_draw_sensors_where_they_are_asked_for(run):
+    options = dict(time=0.5, trail=False, size=(320, 240), fine=1, elevation=0.0, azimuth=-90.0)
+    plain, drawn = (picture(run, sensors=on, **options).astype(int) for on in (False, True))
+    changed = np.abs(drawn - plain).sum(axis=2) > 0
+    ray = (np.abs(drawn - np.array(RAY)).max(axis=2) < 40) & changed
+    rows, columns = np.nonzero(ray)
+    assert len(rows) and np.ptp(columns) > 5 * np.ptp(rows), "the ray to the wall is level"
+    assert changed[-40:, :150].any(), "a legend stands at the lower left"
+    assert np.array_equal(picture(run, **options), plain)
+
+
+def test_the_arrows_of_a_film_have_one_scale(run):
+    parsed = parse_scene(run.scene_description).sensors
+    found = RecordedSensors(parsed, {name: (a["time"].values, a.values) for name, a in run.sensors.items()})
+    force = run.sensors["weight"].values
+    assert found.largest["force"] >= np.linalg.norm(force, axis=1).max() > 0.0
+    assert found.largest["specific force"] >= 9.0

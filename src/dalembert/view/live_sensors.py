@@ -10,21 +10,26 @@ import numpy as np
 
 from .drawing import SceneDrawing
 from .live_stage import of_arrows
-from .sensor_drawing import UNITS, Samples, SensorDrawing, frustum, rays_of, value_text, vectors_of
+from .sensor_drawing import (
+    CAMERA,
+    COLORS,
+    HIT,
+    LEAST,
+    NO_RAY,
+    RAY,
+    SAME_TIME,
+    UNITS,
+    Samples,
+    SensorDrawing,
+    arrow_lines,
+    drawn_of,
+    value_text,
+)
 
-COLORS = {
-    "specific force": (17, 138, 178), "angular rate": (150, 80, 190), "velocity": (42, 140, 90),
-    "acceleration": (17, 138, 178), "force": (230, 110, 40), "torque": (190, 60, 130),
-}  # fmt: skip
-RAY, NO_RAY, HIT, CAMERA = (0, 150, 136), (150, 168, 178), (224, 60, 49), (52, 73, 94)
 TOUCHED, UNTOUCHED = (224, 60, 49), (120, 160, 190)
-LONGEST = 0.14  # of the picture: the arrow of the largest value
-# The longest arrow stands for at least that much, so that noise is no long arrow.
-LEAST = {"specific force": 1.0, "acceleration": 1.0, "angular rate": 0.5, "velocity": 0.05}
 IMAGES = 2  # cameras whose image the panel shows
 MOST_ROWS = 60  # sensors that the panel lists
 TABLE = "padding:2px 12px 8px;font-size:12px;line-height:1.45;font-variant-numeric:tabular-nums;overflow-wrap:anywhere"
-SAME_TIME = 1e-9  # s
 
 
 class LiveSensors:
@@ -95,42 +100,25 @@ class LiveSensors:
         """At a time (s), with the bodies at positions (b, 3) and orientations (b, 4)."""
         if not self._placed:
             return
-        values = {sensor.name: value for sensor, value in self.values(time)} if self.shown else {}
-        places = [sensor.placed(position, orientation) for sensor in self._placed] if self.shown else []
-        lines: dict[str, list[np.ndarray]] = {name: [] for name in self._lines}
-        arrows: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {what: [] for what in self._arrows}
-        for sensor, (at, turn) in zip(self._placed, places, strict=False):
-            value = values.get(sensor.name)
-            if sensor.view is not None:
-                lines["cameras"].append(frustum(sensor, at, turn, self._size))
-            if value is None:
-                continue
-            if len(sensor.directions):
-                rays = rays_of(sensor, value, at, turn, self._size)
-                lines["rays"].append(rays.met)
-                lines["free rays"].append(rays.free)
-            for what, vector in vectors_of(sensor, value, turn):
-                arrows[what].append((at, vector))
+        shown = self._placed if self.shown else []
+        values = {sensor.name: value for sensor, value in self.values(time)} if shown else {}
+        places = [sensor.placed(position, orientation) for sensor in shown]
+        drawn = drawn_of(shown, values, places, self._size)
         self._axes.visible = self.shown
-        if self.shown:
+        if shown:
             self._axes.batched_positions = np.array([at for at, _ in places])
             self._axes.batched_wxyzs = np.array([turn for _, turn in places])
-        for name, parts in lines.items():
-            self._set(self._lines[name], np.concatenate([np.zeros((0, 2, 3)), *parts]))
-        hits = np.concatenate([np.zeros((0, 3)), *(rays[:, 1] for rays in lines["rays"])])
-        self._hits.visible = len(hits) > 0
-        if len(hits):
-            self._hits.points = hits.astype(np.float32)
-        for what, pairs in arrows.items():
-            self._draw_arrows(what, pairs)
+        for name, pairs in (("rays", drawn.met), ("free rays", drawn.free), ("cameras", drawn.cameras)):
+            self._set(self._lines[name], pairs)
+        self._hits.visible = len(drawn.met) > 0
+        if len(drawn.met):
+            self._hits.points = drawn.met[:, 1].astype(np.float32)
+        for what, handle in self._arrows.items():
+            at, vectors = drawn.arrows.get(what, (np.zeros((0, 3)), np.zeros((0, 3))))
+            most = float(np.max(np.linalg.norm(vectors, axis=1), initial=LEAST.get(what, 0.0)))
+            self._largest[what] = max(self._largest.get(what, 0.0), most)
+            self._set(handle, arrow_lines(at, vectors, self._largest[what], self._size))
         self._draw_regions(places, values)
-
-    def _draw_arrows(self, what: str, pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        lengths = [float(np.linalg.norm(vector)) for _, vector in pairs]
-        largest = self._largest[what] = max([self._largest.get(what, LEAST.get(what, 0.0)), *lengths])
-        ends = [(at, at + LONGEST * self._size / largest * vector)
-                for (at, vector), length in zip(pairs, lengths, strict=True) if length > 0.01 * largest]  # fmt: skip
-        self._set(self._arrows[what], np.array(ends).reshape(-1, 2, 3))
 
     def _draw_regions(self, places: list[tuple[np.ndarray, np.ndarray]], values: Mapping[str, Any]) -> None:
         for sensor, (at, turn) in zip(self._placed, places, strict=False):

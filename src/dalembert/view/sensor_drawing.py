@@ -35,6 +35,16 @@ VECTORS: dict[tuple[str, str], tuple[tuple[str, int], ...]] = {
 UNITS = {"specific force": "m/s²", "angular rate": "rad/s", "velocity": "m/s", "acceleration": "m/s²", "force": "N",
          "torque": "N m"}  # fmt: skip
 
+COLORS = {
+    "specific force": (17, 138, 178), "angular rate": (150, 80, 190), "velocity": (42, 140, 90),
+    "acceleration": (17, 138, 178), "force": (230, 110, 40), "torque": (190, 60, 130),
+}  # fmt: skip
+RAY, NO_RAY, HIT, CAMERA = (0, 150, 136), (150, 168, 178), (224, 60, 49), (52, 73, 94)
+LONGEST = 0.14  # of the picture: the arrow of the largest value
+# The longest arrow stands for at least that much, so that noise is no long arrow.
+LEAST = {"specific force": 1.0, "acceleration": 1.0, "angular rate": 0.5, "velocity": 0.05}
+SAME_TIME = 1e-9  # s
+
 
 class Samples(Protocol):
     """The samples of one sensor."""
@@ -185,6 +195,87 @@ def vectors_of(sensor: SensorDrawing, value: np.ndarray, turn: np.ndarray) -> li
         if vector.shape == (3,) and np.isfinite(vector).all():
             found.append((what, vector if sensor.kind in WORLD_AXES else rotate(turn, vector)))
     return found
+
+
+class Drawn(NamedTuple):
+    """What is drawn of all sensors: lines (n, 2, 3) m, and of each kind of arrow the places (k, 3) m and vectors (k, 3)."""
+
+    met: np.ndarray
+    free: np.ndarray
+    cameras: np.ndarray
+    arrows: dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def drawn_of(
+    sensors: Sequence[SensorDrawing],
+    values: Mapping[str, Any],
+    places: Sequence[tuple[np.ndarray, np.ndarray]],
+    size: float,
+) -> Drawn:
+    """What is drawn of sensors that have a place, with these values by name, in a picture of a size, m."""
+    met, free, cameras = ([np.zeros((0, 2, 3))] for _ in range(3))
+    arrows: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for sensor, (at, turn) in zip(sensors, places, strict=True):
+        if sensor.view is not None:
+            cameras.append(frustum(sensor, at, turn, size))
+        value = values.get(sensor.name)
+        if value is None:
+            continue
+        if len(sensor.directions):
+            rays = rays_of(sensor, value, at, turn, size)
+            met.append(rays.met)
+            free.append(rays.free)
+        for what, vector in vectors_of(sensor, value, turn):
+            arrows.setdefault(what, []).append((at, vector))
+    pairs = {what: (np.array([at for at, _ in some]), np.array([v for _, v in some])) for what, some in arrows.items()}
+    return Drawn(np.concatenate(met), np.concatenate(free), np.concatenate(cameras), pairs)
+
+
+def arrow_lines(places: np.ndarray, vectors: np.ndarray, largest: float, size: float) -> np.ndarray:
+    """Arrows (n, 2, 3) m, from places (k, 3) along vectors (k, 3), the one of the value `largest` as long as `LONGEST`; those
+    that are very short are left out."""
+    length = np.linalg.norm(vectors, axis=1)
+    seen = (length > 0.01 * largest) & (length > 0.0)
+    if not seen.any():
+        return np.zeros((0, 2, 3))
+    return np.stack([places[seen], places[seen] + LONGEST * size / largest * vectors[seen]], axis=1)
+
+
+class RecordedSensors:
+    """The sensors of a run whose samples are `samples` (times (n,) s, values (n, …)), by name, for still pictures."""
+
+    def __init__(self, sensors: Sequence[SensorDrawing], samples: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
+        self.sensors = [sensor for sensor in sensors if sensor.position is not None and sensor.name in samples]
+        self._samples = {name: RecordedSamples(times, values) for name, (times, values) in samples.items()}
+        self.largest: dict[str, float] = {}  # value of the longest arrow in the run, by kind
+        for sensor in self.sensors:
+            for what, first in sensor.vectors:
+                length = np.linalg.norm(samples[sensor.name][1][:, first : first + 3], axis=1)
+                most = max(float(np.max(length, initial=0.0, where=np.isfinite(length))), LEAST.get(what, 0.0))
+                self.largest[what] = max(self.largest.get(what, 0.0), most)
+
+    def lines(
+        self, time: float, position: np.ndarray, orientation: np.ndarray, size: float
+    ) -> list[tuple[np.ndarray, tuple[int, int, int]]]:
+        """Strokes (n, 2, 3) m and their colour at a time (s), with the bodies at positions (b, 3) and orientations (b, 4)."""
+        values = {sensor.name: self._samples[sensor.name].at(time + SAME_TIME) for sensor in self.sensors}
+        places = [sensor.placed(position, orientation) for sensor in self.sensors]
+        drawn = drawn_of(self.sensors, values, places, size)
+        found = [(drawn.free, NO_RAY), (drawn.met, RAY), (drawn.cameras, CAMERA)]
+        for what, (at, vectors) in drawn.arrows.items():
+            shafts = arrow_lines(at, vectors, self.largest[what], size)
+            along = shafts[:, 1] - shafts[:, 0]
+            along = along / np.linalg.norm(along, axis=1, keepdims=True)
+            side = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)]) if len(along) else along
+            back, out = shafts[:, 1] - 0.025 * size * along, 0.01 * size * side
+            heads = [np.stack([back + way * out, shafts[:, 1]], axis=1) for way in (-1.0, 1.0)]
+            found.append((np.concatenate([shafts, *heads]), COLORS[what]))
+        return found
+
+    def words(self) -> list[tuple[str, tuple[int, int, int]]]:
+        """(text, colour) of a legend."""
+        return [(f"longest arrow: {what} of {size:.3g} {UNITS[what]}", COLORS[what])
+                for what, size in self.largest.items() if size > 0.0]  # fmt: skip
 
 
 # Values as text -------------------------------------------------------------------------------------------------------
