@@ -11,7 +11,17 @@ from dalembert.view.live import LiveViewer
 from dalembert.view.live_page import legend
 from dalembert.view.live_scene import SENSORS
 from dalembert.view.live_sensors import TOUCHED, UNTOUCHED, as_picture
-from dalembert.view.sensor_drawing import RAY, RecordedSamples, RecordedSensors, frustum, value_text
+from dalembert.view.sensor_drawing import (
+    LONGEST,
+    RAY,
+    RecordedSamples,
+    RecordedSensors,
+    arrow_lines,
+    frustum,
+    scale_of,
+    scale_text,
+    value_text,
+)
 from dalembert.view.still import picture
 
 QUARTER = (np.cos(np.pi / 4), np.sin(np.pi / 4), 0.0, 0.0)  # about x
@@ -191,3 +201,12 @@ def test_the_arrows_of_a_film_have_one_scale(run):
     force = run.sensors["weight"].values
     assert found.largest["force"] >= np.linalg.norm(force, axis=1).max() > 0.0
     assert found.largest["specific force"] >= 9.0
+
+
+def test_gravity_is_seen_after_an_impact_and_noise_is_no_long_arrow():
+    places, vectors = np.zeros((2, 3)), np.array([(0, 0, 9.81), (0, 0, 500.0)])
+    scale = scale_of("specific force", 500.0)
+    rest, impact = np.linalg.norm(np.diff(arrow_lines(places, vectors, scale, 1.0), axis=1), axis=2).ravel()
+    assert impact == pytest.approx(LONGEST) and rest > 0.3 * LONGEST
+    assert scale_text("specific force", 500.0) == "30 m/s² and more" and scale_text("force", 500.0) == "500 N"
+    assert scale_of("angular rate", 1e-6) == 0.5

@@ -184,9 +184,10 @@ def legend(
     first to the last, nothing where no face bears, None where no pressure is drawn; the speed (m/s) of the brightest part
     of trails, 0 where none is drawn; and (what, colour) of lines."""
     rows = [
-        f"<div>longest arrow of {html.escape(name)}: <b style='color:rgb{color}'>{html.escape(size)}</b></div>"
+        f"<div><b style='color:rgb{color}'>↑</b> {html.escape(name)}: {html.escape(size)}</div>"
         for name, color, size in scales
     ]
+    rows = [*(["<div>longest arrows</div>"] if rows else []), *rows]
     rows += [f"<div><b style='color:rgb{color}'>━</b> {html.escape(what)}</div>" for what, color in keys]
     if pressure is not None:
         rows.append(f"<div>{'pressure on faces, in this picture' if pressure else 'no pressure on faces'}</div>")

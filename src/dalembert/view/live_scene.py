@@ -364,7 +364,8 @@ class LiveParticles:
         if len(group.faces):
             front = group.faces.astype(np.uint32)
             plain = as_sent(np.array(rgb_of(group.color), float))
-            # Each side is a mesh of its own: one that is seen from both has one colour.
+            # Each side is a mesh of its own: one that is seen from both has one colour. The back would lie in the shadow of
+            # the front, which is at the same place.
             for side, color in (("front", plain), ("back", BACK * plain)):
                 self.surface.append(
                     scene.add_mesh_simple(
@@ -374,6 +375,7 @@ class LiveParticles:
                         color=tuple(int(c) for c in color),
                         side=side,
                         cast_shadow=side == "front",
+                        receive_shadow=side == "front",
                         visible=False,
                     )
                 )

@@ -14,15 +14,15 @@ from .sensor_drawing import (
     CAMERA,
     COLORS,
     HIT,
-    LEAST,
     NO_RAY,
     RAY,
     SAME_TIME,
-    UNITS,
     Samples,
     SensorDrawing,
     arrow_lines,
     drawn_of,
+    scale_of,
+    scale_text,
     value_text,
 )
 
@@ -115,9 +115,9 @@ class LiveSensors:
             self._hits.points = drawn.met[:, 1].astype(np.float32)
         for what, handle in self._arrows.items():
             at, vectors = drawn.arrows.get(what, (np.zeros((0, 3)), np.zeros((0, 3))))
-            most = float(np.max(np.linalg.norm(vectors, axis=1), initial=LEAST.get(what, 0.0)))
+            most = float(np.max(np.linalg.norm(vectors, axis=1), initial=0.0))
             self._largest[what] = max(self._largest.get(what, 0.0), most)
-            self._set(handle, arrow_lines(at, vectors, self._largest[what], self._size))
+            self._set(handle, arrow_lines(at, vectors, scale_of(what, self._largest[what]), self._size))
         self._draw_regions(places, values)
 
     def _draw_regions(self, places: list[tuple[np.ndarray, np.ndarray]], values: Mapping[str, Any]) -> None:
@@ -141,7 +141,7 @@ class LiveSensors:
 
     def scales(self) -> list[tuple[str, tuple[int, int, int], str]]:
         """(what, colour, size) of each kind of arrow: the value whose arrow is longest."""
-        return [(f"measured {what}", COLORS[what], f"{size:.3g} {UNITS[what]}")
+        return [(f"measured {what}", COLORS[what], scale_text(what, size))
                 for what, size in self._largest.items() if self.shown and size > 0.0]  # fmt: skip
 
     def keys(self) -> list[tuple[str, tuple[int, int, int]]]:
@@ -150,7 +150,7 @@ class LiveSensors:
             return []
         found = []
         if any(len(sensor.directions) for sensor in self._placed):
-            found += [("rays of range sensors, to what they meet", RAY), ("rays that meet nothing", NO_RAY)]
+            found += [("rays to what they meet", RAY), ("rays that meet nothing", NO_RAY)]
         if any(sensor.view for sensor in self._placed):
             found.append(("views of cameras", CAMERA))
         if self._regions:

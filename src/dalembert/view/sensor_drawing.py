@@ -41,8 +41,10 @@ COLORS = {
 }  # fmt: skip
 RAY, NO_RAY, HIT, CAMERA = (0, 150, 136), (150, 168, 178), (224, 60, 49), (52, 73, 94)
 LONGEST = 0.14  # of the picture: the arrow of the largest value
-# The longest arrow stands for at least that much, so that noise is no long arrow.
+# The longest arrow stands for at least so much, so that noise is no long arrow, and for at most so much, so that gravity is
+# seen after an impact.
 LEAST = {"specific force": 1.0, "acceleration": 1.0, "angular rate": 0.5, "velocity": 0.05}
+MOST = {"specific force": 30.0, "acceleration": 30.0}
 SAME_TIME = 1e-9  # s
 
 
@@ -231,14 +233,26 @@ def drawn_of(
     return Drawn(np.concatenate(met), np.concatenate(free), np.concatenate(cameras), pairs)
 
 
-def arrow_lines(places: np.ndarray, vectors: np.ndarray, largest: float, size: float) -> np.ndarray:
-    """Arrows (n, 2, 3) m, from places (k, 3) along vectors (k, 3), the one of the value `largest` as long as `LONGEST`; those
-    that are very short are left out."""
+def scale_of(what: str, largest: float) -> float:
+    """The value of the longest arrow of a kind whose largest value is this one."""
+    return float(np.clip(largest, LEAST.get(what, 0.0), MOST.get(what, np.inf)))
+
+
+def scale_text(what: str, largest: float) -> str:
+    """The same with its unit."""
+    scale = scale_of(what, largest)
+    return f"{scale:.3g} {UNITS[what]}{' and more' if largest > scale else ''}"
+
+
+def arrow_lines(places: np.ndarray, vectors: np.ndarray, scale: float, size: float) -> np.ndarray:
+    """Arrows (n, 2, 3) m, from places (k, 3) along vectors (k, 3): those of the value `scale` and more are as long as
+    `LONGEST`; those that are very short are left out."""
     length = np.linalg.norm(vectors, axis=1)
-    seen = (length > 0.01 * largest) & (length > 0.0)
+    seen = (length > 0.01 * scale) & (length > 0.0)
     if not seen.any():
         return np.zeros((0, 2, 3))
-    return np.stack([places[seen], places[seen] + LONGEST * size / largest * vectors[seen]], axis=1)
+    factor = LONGEST * size / np.maximum(length[seen], scale)[:, None]
+    return np.stack([places[seen], places[seen] + factor * vectors[seen]], axis=1)
 
 
 class RecordedSensors:
@@ -247,11 +261,11 @@ class RecordedSensors:
     def __init__(self, sensors: Sequence[SensorDrawing], samples: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
         self.sensors = [sensor for sensor in sensors if sensor.position is not None and sensor.name in samples]
         self._samples = {name: RecordedSamples(times, values) for name, (times, values) in samples.items()}
-        self.largest: dict[str, float] = {}  # value of the longest arrow in the run, by kind
+        self.largest: dict[str, float] = {}  # value in the run, by kind
         for sensor in self.sensors:
             for what, first in sensor.vectors:
                 length = np.linalg.norm(samples[sensor.name][1][:, first : first + 3], axis=1)
-                most = max(float(np.max(length, initial=0.0, where=np.isfinite(length))), LEAST.get(what, 0.0))
+                most = float(np.max(length, initial=0.0, where=np.isfinite(length)))
                 self.largest[what] = max(self.largest.get(what, 0.0), most)
 
     def lines(
@@ -263,7 +277,7 @@ class RecordedSensors:
         drawn = drawn_of(self.sensors, values, places, size)
         found = [(drawn.free, NO_RAY), (drawn.met, RAY), (drawn.cameras, CAMERA)]
         for what, (at, vectors) in drawn.arrows.items():
-            shafts = arrow_lines(at, vectors, self.largest[what], size)
+            shafts = arrow_lines(at, vectors, scale_of(what, self.largest[what]), size)
             along = shafts[:, 1] - shafts[:, 0]
             along = along / np.linalg.norm(along, axis=1, keepdims=True)
             side = np.cross(along, np.eye(3)[np.argmin(np.abs(along), axis=1)]) if len(along) else along
@@ -273,8 +287,8 @@ class RecordedSensors:
         return found
 
     def words(self) -> list[tuple[str, tuple[int, int, int]]]:
-        """(text, colour) of a legend."""
-        return [(f"longest arrow: {what} of {size:.3g} {UNITS[what]}", COLORS[what])
+        """(text, colour) of a legend; the font of pictures has no raised numbers."""
+        return [(f"longest arrow: {what} of {scale_text(what, size).replace('²', '^2')}", COLORS[what])
                 for what, size in self.largest.items() if size > 0.0]  # fmt: skip
 
 

@@ -30,7 +30,7 @@ from .drawing import (
     thinned_scene,
 )
 from .frames import Frames
-from .sensor_drawing import RecordedSensors
+from .sensor_drawing import NO_RAY, RecordedSensors
 from .viewpoint import elevation_of
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ class Pictures:
             _add_particles(canvas, group, now.particles, size, width)
         self.contacts.add_arrows(canvas, now.time, width)
         for strokes, color in self.sensors.lines(now.time, now.positions, now.turns, size):
-            canvas.add_strokes(strokes, np.array(color) / 255.0, width, over=True)
+            canvas.add_strokes(strokes, np.array(color) / 255.0, (0.5 if color == NO_RAY else 1.0) * width, over=True)
         drawn = canvas.render(fine)
         if self.contacts.kinds:
             drawn = self.contacts.over(drawn, camera, self.extent, self._back[1], now.time, fine)
