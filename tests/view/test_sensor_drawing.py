@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from browser import Page, needs_browser, wait_until
 
 import dalembert as dal
 from dalembert import sensors
@@ -210,3 +211,17 @@ def test_gravity_is_seen_after_an_impact_and_noise_is_no_long_arrow():
     assert impact == pytest.approx(LONGEST) and rest > 0.3 * LONGEST
     assert scale_text("specific force", 500.0) == "30 m/s² and more" and scale_text("force", 500.0) == "500 N"
     assert scale_of("angular rate", 1e-6) == 0.5
+
+
+@needs_browser
+@pytest.mark.slow
+def test_a_page_receives_pictures_and_shows_the_values_of_sensors(viewer, tmp_path):
+    with Page(viewer.address, tmp_path, 900, 700, blind=True) as page:
+        says = "document.body.innerText.includes('nearest 1.8 m, 1 of 2 rays meet something')"
+        wait_until(lambda: page.evaluate(says), "the panel does not show what the range sensor reads")
+        assert page.evaluate("document.title") == "dalembert"
+        viewer.go_to(0.0)
+        viewer.play()
+        wait_until(lambda: viewer.time > 0.3, "the run is not played")
+        wait_until(lambda: page.evaluate("document.querySelector('.dalembert-legend').innerText.includes('measured force')"),
+                   "the legend does not tell what the arrows are")  # fmt: skip

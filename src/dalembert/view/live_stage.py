@@ -13,7 +13,7 @@ from .drawing import Extent
 # With viser's own lights and environment a body of the colour #c9a227 is shown as #e8e2bc.
 
 GROUND, CELL, SECTION = (206, 211, 217), (186, 192, 200), (158, 166, 176)
-SUN, SKY, EARTH, FILL = (255, 249, 240), (226, 236, 250), (176, 170, 162), (235, 242, 255)
+SUN, SKY, EARTH, FILL = (255, 249, 240), (226, 236, 250), (205, 199, 192), (235, 242, 255)
 TOWARDS_SUN = np.array([0.35, -0.5, 1.0])
 FAR, FADE = 16.0, 0.4  # of the extent's size: where the ground fades into the sky; and how soon it does
 
@@ -65,7 +65,7 @@ class Stage:
         self._sun = scene.add_light_directional(
             "/sun", color=SUN, intensity=2.8, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
         )
-        scene.add_light_directional("/fill", color=FILL, intensity=2.0, position=(-60.0, -40.0, 25.0))
+        scene.add_light_directional("/fill", color=FILL, intensity=1.6, position=(-25.0, -60.0, 6.0))
         scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=2.4, position=(0.0, 0.0, 1.0))
 
     def fit(self, extent: Extent) -> None:

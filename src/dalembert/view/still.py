@@ -231,8 +231,8 @@ class Pictures:
         for group in drawing.particles:
             _add_particles(canvas, group, now.particles, size, width)
         self.contacts.add_arrows(canvas, now.time, width)
-        for strokes, color in self.sensors.lines(now.time, now.positions, now.turns, size):
-            canvas.add_strokes(strokes, np.array(color) / 255.0, (0.5 if color == NO_RAY else 1.0) * width, over=True)
+        for strokes, rgb in self.sensors.lines(now.time, now.positions, now.turns, size):
+            canvas.add_strokes(strokes, np.array(rgb) / 255.0, (0.5 if rgb == NO_RAY else 1.0) * width, over=True)
         drawn = canvas.render(fine)
         if self.contacts.kinds:
             drawn = self.contacts.over(drawn, camera, self.extent, self._back[1], now.time, fine)
