@@ -65,7 +65,7 @@ class Stage:
         self._sun = scene.add_light_directional(
             "/sun", color=SUN, intensity=2.8, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
         )
-        scene.add_light_directional("/fill", color=FILL, intensity=1.6, position=(-25.0, -60.0, 6.0))
+        scene.add_light_directional("/fill", color=FILL, intensity=1.3, position=(-25.0, -60.0, 6.0))
         scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=2.4, position=(0.0, 0.0, 1.0))
 
     def fit(self, extent: Extent) -> None:
