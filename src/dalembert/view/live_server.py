@@ -88,18 +88,18 @@ def page() -> bytes:
     added. viser is not imported for it.
 
     Raises:
-        RuntimeError: viser is not installed, or has no page.
+        ImportError: viser is not installed, or has another page than this adds to.
     """
     found = importlib.util.find_spec("viser")
     if found is None or found.origin is None:
-        raise RuntimeError("the viewer needs viser; install it with pip install viser")
+        raise ImportError("the viewer needs viser; install it with pip install viser")
     source = (Path(found.origin).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
     style, script = (
         (files("dalembert.view") / f"live_page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js")
     )
     head, end, body = source.partition("</head>")
     if not end:
-        raise RuntimeError("the page of this version of viser has no head; install another version")
+        raise ImportError("the page of this version of viser has no head; install another version")
     head = head.replace("<title>Viser</title>", "<title>dalembert</title>", 1)
     return f"{head}<style>{style}</style><script>{script}</script>{end}{body}".encode()
 
