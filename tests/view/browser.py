@@ -128,9 +128,9 @@ class Page:
         return np.asarray(Image.open(io.BytesIO(data)).convert("RGB"), int)
 
 
-def wait_until(condition, problem):
-    """Wait for `condition()`; AssertionError with `problem` when it does not come."""
+def wait_until(condition, problem, every=0.1):
+    """Wait for `condition()`, looked at `every` s; AssertionError with `problem` when it does not come."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, problem
-        time.sleep(0.1)
+        time.sleep(every)

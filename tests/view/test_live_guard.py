@@ -7,7 +7,8 @@ import socket
 import pytest
 import viser
 
-from dalembert.view.live import LiveViewer, refusal
+from dalembert.view.live import LiveViewer
+from dalembert.view.live_server import refusal
 
 
 @pytest.fixture(scope="module")

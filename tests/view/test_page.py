@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import dalembert as dal
 from dalembert.view.live_page import _draw, legend, limits
-from dalembert.view.live_stage import Audience
+from dalembert.view.live_server import Audience
 from dalembert.view.plots import FLAT
 
 RED = "#c8321e"

@@ -5,7 +5,7 @@ import pytest
 from conftest import ball_mesh, box_mesh
 
 from dalembert.view.drawing import motion_extent, parse_scene
-from dalembert.view.viewpoint import CLOSE, ELEVATIONS, Focus, direction, elevation_of, hidden, is_scattered
+from dalembert.view.viewpoint import CLOSE, ELEVATIONS, Aim, Focus, direction, elevation_of, hidden, is_scattered
 
 
 def body(name, mesh, **more):
@@ -78,3 +78,26 @@ def test_the_focus_comes_to_the_body_that_moves_and_frames_it():
         focus.follow(places, np.array([[0.1, 0, 0], [0, 0, 20.0]]), 0.02)
     np.testing.assert_allclose(focus.center, places[1], atol=0.05)
     assert focus.size == pytest.approx(max(6.0 * np.sqrt(0.75), CLOSE * extent.size), rel=0.01)
+
+
+def test_a_page_that_tells_late_where_its_camera_is_does_not_turn_it():
+    aim, middle = Aim(np.array([0.0, -10.0, 3.0])), np.zeros(3)
+    told = []
+    for k in range(
+        200
+    ):  # what it looks at moves on; the page tells of a place and a target that are not of one instant
+        middle = middle + (0.3, 0.0, 0.1)
+        if k > 5:
+            aim.hear(told[k - 5][0], told[k - 6][1])
+        aim.put(middle + aim.offset)
+        told.append((middle + aim.offset, middle.copy()))
+    np.testing.assert_allclose(aim.offset, (0.0, -10.0, 3.0))
+
+
+def test_a_person_who_turns_the_camera_is_heard():
+    aim = Aim(np.array([0.0, -10.0, 3.0]))
+    aim.hear(np.array([0.0, -10.0, 3.0]), np.zeros(3))
+    for k in range(10):
+        aim.put(np.array([k, -10.0, 3.0]))
+    aim.hear(np.array([16.0, -3.0, 4.0]), np.array([9.0, 0.0, 0.0]))
+    np.testing.assert_allclose(aim.offset, (7.0, -3.0, 4.0))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import queue
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -25,6 +23,7 @@ from ..scene.scene import Scene
 from ..simulation.registry import override
 from ..simulation.settings import Settings
 from ..view.live import LiveViewer
+from ..view.live_server import PageServer, server_first
 from .viewer import scene_at_rest
 
 if TYPE_CHECKING:
@@ -86,9 +85,23 @@ MANY = 5000  # particles
 
 
 def open_session(
-    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None = None
-) -> LiveSession | LiveViewer:
-    """See `show`. root : folder that a model file may read from."""
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None = None,
+    page: PageServer | None = None,
+) -> LiveSession | LiveViewer:  # fmt: skip
+    """See `show`. root : folder that a model file may read from. page : one that is served and announced already."""
+    try:
+        with server_first():
+            return _open(what, host, port, open_page, settings, root, page)
+    except BaseException:
+        if page is not None:
+            page.close()
+        raise
+
+
+def _open(
+    what: Any, host: str, port: int | None, open_page: bool, settings: dict[str, Any], root: Path | None,
+    page: PageServer | None,
+) -> LiveSession | LiveViewer:  # fmt: skip
     what = FIRST if what is None else what
     if isinstance(what, str | Path) and Path(what).suffix == ".nc":
         from ..simulation.trajectory import Trajectory
@@ -107,30 +120,25 @@ def open_session(
         name = str(what)
         scene, own = load(name, False, root=root)
         settings = override(own, settings)
-    # The page comes first: its server works on while the compiler and the kernels of the run are loaded here.
-    viewer = LiveViewer(scene_at_rest(scene), host, port, open_page=open_page)
+    # The page comes first: its server works on while viser, the compiler and the kernels of the run are loaded here.
+    if page is None:
+        page = PageServer(host, port)
+        page.announce(open_page)
+    try:
+        viewer = LiveViewer(scene_at_rest(scene), page=page)
+    except BaseException:
+        page.close()
+        raise
     try:
         viewer.say("loading the simulation")
-        with _server_first():
-            from ..simulation.session import Session
+        from ..simulation.session import Session
 
-            session = Session(scene, **smooth(scene, settings))
+        session = Session(scene, **smooth(scene, settings))
     except BaseException:
         viewer.close()
         raise
     names = [*([] if name in gallery.names() else [name]), *gallery.names()]
     return LiveSession(viewer, session, name, names, load_smooth)
-
-
-@contextlib.contextmanager
-def _server_first() -> Iterator[None]:
-    """Python switches threads ten times as often as usual: the server need not wait for what is loaded in this thread."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(0.1 * usual)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 def load_smooth(name: str) -> tuple[Any, dict[str, Any]]:
@@ -158,8 +166,11 @@ class SessionPanel:
 
     def __init__(self, gui: Any, scenes: Sequence[str], scene: str) -> None:
         self._gui = gui
+        # what is listed → the name of the scene
+        self._names = {Path(name).name if Path(name).suffix else name: name for name in reversed(scenes)}
+        listed = {name: short for short, name in self._names.items()}
         with gui.add_folder("Session", order=0):
-            self.scene = gui.add_dropdown("scene", tuple(scenes), initial_value=scene)
+            self.scene = gui.add_dropdown("scene", tuple(listed.get(n, n) for n in scenes), initial_value=listed[scene])
             self.about = gui.add_markdown("")
             self.acts = gui.add_button_group("run", (RESTART, FROM_HERE, SAVE))
         self._folder: Any = None
@@ -204,7 +215,16 @@ class SessionPanel:
 
     def on_scene(self, act: Callable[[str], None]) -> None:
         """Call `act` with the name of the scene that was picked."""
-        self.scene.on_update(lambda event: act(event.target.value) if event.client is not None else None)
+        self.scene.on_update(lambda event: act(self.picked) if event.client is not None else None)
+
+    @property
+    def picked(self) -> str:
+        """The name of the scene that is picked: files are listed without their folders."""
+        return self._names.get(self.scene.value, self.scene.value)
+
+    def pick(self, name: str) -> None:
+        """Show this name as the one that is picked."""
+        self.scene.value = next((short for short, whole in self._names.items() if whole == name), name)
 
     def on_restart(self, act: Callable[[], None]) -> None:
         """Call `act` when the run is to begin anew."""
@@ -349,6 +369,7 @@ class LiveSession:
         session = self.session
         self.trouble, self._pace = "", 0.0
         self.viewer.name_forces(session.run.model.force_names)
+        self.viewer.use_samples(session.run.sensors)
         self.viewer.push(session.frames_since(0), session.run.released)
         self.viewer.show_warnings(session.run.warnings)
         self.viewer.go_to(session.time)
@@ -374,7 +395,7 @@ class LiveSession:
             self.viewer.stand(self._sessions[name].description())
         except Exception as error:  # whatever a scene's own code raises
             self._sessions.pop(name, None)
-            self.panel.scene.value = self.name
+            self.panel.pick(self.name)
             raise ValueError(f"{name} cannot be shown: {error}") from error
         self.name, self.session = name, self._sessions[name]
         while len(self._sessions) > MOST_SESSIONS:
@@ -394,6 +415,7 @@ class LiveSession:
         self.session.let_go()
         if not self.viewer.at_end or self.trouble:
             now = self.session.rewind(self.viewer.time)
+            self.viewer.use_samples(self.session.run.sensors)
             self.viewer.drop_after(now)
             self.trouble = ""
         self._show_hand()

@@ -25,6 +25,7 @@ class Screen:
         """Show this run of the scene from now on."""
         self.simulation = simulation
         self.viewer.name_forces(simulation.model.force_names)
+        self.viewer.use_samples(simulation.sensors)
         self._send()
 
     def update(self, _: Simulation) -> None:
@@ -61,6 +62,6 @@ def scene_at_rest(scene: Scene) -> dict[str, Any]:
 
 def open_screen(built: Any) -> Screen | None:
     """The viewer of a scene, or of what holds one, open at once; None where no browser could show it."""
-    from ..view.live import has_browser
+    from ..view.live_server import has_browser
 
     return Screen(getattr(built, "scene", built)) if has_browser() else None

@@ -10,6 +10,7 @@ A run stops at these times outside the compiled loop, as it does for frames and 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -83,6 +84,12 @@ class Reading:
         self._refresh()
         empty = np.zeros((0, *self.sensor.shape), _unknown(self.sensor).dtype)
         return np.array(self._values) if self._values else empty
+
+    def at(self, time: float) -> NDArray[Any]:
+        """The last sample that was not taken later than a time (s), read-only; NaN before the first. Samples of a state that
+        was changed from outside are not taken anew for it."""
+        index = bisect_right(self._times, time, hi=len(self._values))
+        return self._values[index - 1] if index else _unknown(self.sensor)
 
     @property
     def labels(self) -> tuple[str, ...]:

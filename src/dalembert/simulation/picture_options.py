@@ -17,6 +17,7 @@ class ViewOptions(TypedDict, total=False):
     azimuth: float | None
     ground: float | None
     contacts: Iterable[Literal["forces", "pressure"]]
+    sensors: bool
 
 
 class PictureOptions(ViewOptions, total=False):

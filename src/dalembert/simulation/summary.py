@@ -12,6 +12,7 @@ from ..scene.joint import Link
 from ..scene.motion import Keyframes
 from ..scene.particles import Particle
 from ..scene.scene import Scene
+from ..scene.sensor import Camera, ContactForce, ForceTorque, Mounted, Range, Sensor, Touch
 from ..scene.shapes import HalfSpace, shape_to_dict
 
 # Tables to read -------------------------------------------------------------------------------------------------------
@@ -149,7 +150,8 @@ def scene_description(scene: Scene, released: dict[str, float]) -> dict[str, Any
     ]
     return {"name": scene.name, "gravity": scene.gravity.tolist(), "description": scene.description, "bodies": _bodies(scene),
             "particles": [_group(group) for group in scene.particles.values()], "joints": joints, "springs": springs,
-            "curves": curves, "cables": cables, "forces": acting, "listing": scene_summary(scene)}  # fmt: skip
+            "curves": curves, "cables": cables, "forces": acting, "listing": scene_summary(scene),
+            "sensors": [_sensor(sensor, scene) for sensor in scene.sensors.values()]}  # fmt: skip
 
 
 def _bodies(scene: Scene) -> list[dict[str, Any]]:
@@ -239,6 +241,28 @@ def _acting(force: Force, scene: Scene) -> dict[str, Any]:
     """A force with an entry in the ledger: names of the bodies that it acts on, None for what else but the world it does."""
     moved = [end for end in force.acts_on(scene) if isinstance(end, Body | Particle | Link)]
     return {"name": force.name, "bodies": [end.name if isinstance(end, Body) else None for end in moved]}
+
+
+def _sensor(sensor: Sensor, scene: Scene) -> dict[str, Any]:
+    """A sensor as plain data: what it measures, where it is, and what is drawn of it."""
+    found: dict[str, Any] = {"name": sensor.name, "kind": sensor.kind, "units": list(sensor.units)}
+    found["quantity"] = getattr(sensor, "quantity", getattr(sensor, "image", ""))
+    body: Any = getattr(sensor, "body", None)
+    if isinstance(sensor, Mounted | ForceTorque):
+        position, orientation = np.asarray(sensor.position, float), np.asarray(sensor.orientation, float)
+        found |= {"body": body.name, "position": position.tolist(), "orientation": orientation.tolist()}
+    elif isinstance(sensor, ContactForce) and body.name in scene.bodies:
+        found |= {"body": body.name, "position": [0.0, 0.0, 0.0]}
+    if isinstance(sensor, Range):
+        found["units"] = ["m"]
+        found["directions"] = np.asarray(sensor.directions).tolist()
+        found["reach"] = sensor.reach if np.isfinite(sensor.reach) else None
+    if isinstance(sensor, Touch) and sensor.region is not None:
+        vertices, faces = sensor.region.triangles()
+        found["region"] = {"vertices": np.round(vertices, 9).tolist(), "faces": faces.tolist()}
+    if isinstance(sensor, Camera):
+        found["view"] = [float(np.tan(0.5 * sensor.field_of_view)), sensor.size[0] / sensor.size[1]]
+    return found
 
 
 def _group(group: Any) -> dict[str, Any]:

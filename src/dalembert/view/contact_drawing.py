@@ -111,3 +111,17 @@ def with_legend(picture: np.ndarray, force: float | None, pressure: Sequence[str
         for share, words, anchor in zip((0.0, 0.5, 1.0), pressure, ("la", "ma", "ra"), strict=True):
             draw.text((x + share * len(BANDS) * width, y + size), words, fill=INK, font=font, anchor=anchor)
     return np.asarray(image)
+
+
+def with_words(picture: np.ndarray, lines: Sequence[tuple[str, tuple[int, int, int]]]) -> np.ndarray:
+    """The picture with lines of text and their colours at its lower left."""
+    if not lines:
+        return picture
+    from PIL import Image, ImageDraw, ImageFont
+
+    image = Image.fromarray(picture)
+    draw, size = ImageDraw.Draw(image), max(11, image.height // 38)
+    font = ImageFont.load_default(size)
+    for row, (words, color) in enumerate(reversed(lines)):
+        draw.text((0.8 * size, image.height - (1.9 + 1.5 * row) * size), words, fill=color, font=font)
+    return np.asarray(image)

@@ -17,6 +17,7 @@ from ..simulation.trajectory import particle_span
 from .cables import CableDrawing, parse_cables
 from .camera import rotate, thinned
 from .frames import COLORS, checked_array, checked_color, checked_indices, checked_items
+from .sensor_drawing import SensorDrawing, parse_sensors
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -156,6 +157,7 @@ def thinning_note(groups: Sequence[ParticleDrawing], drawn: Sequence[ParticleDra
 # The drawing of a scene -----------------------------------------------------------------------------------------------
 
 MARKED = 4.0  # radii of the largest body held by joints
+NOWHERE = ("gear", "motion", "point_on_curve")  # joints that join nothing at their ends, which are not marked
 STRAIGHT_KINDS = ("distance", "rod", "rope", "tether", "cable")
 
 
@@ -234,9 +236,9 @@ class LinkDrawing:
     axis: np.ndarray | None = None
 
     @property
-    def within_particles(self) -> bool:
-        """Whether both ends are particles, which show where it ends."""
-        return self.a.particle >= 0 and self.b.particle >= 0
+    def is_marked(self) -> bool:
+        """Whether its ends are marked: not where both are particles, which show where it ends."""
+        return self.kind not in NOWHERE and (self.a.particle < 0 or self.b.particle < 0)
 
 
 @dataclass(frozen=True)
@@ -257,6 +259,7 @@ class SceneDrawing:
     curves: list[CurveDrawing]
     particles: list[ParticleDrawing]
     cables: list[CableDrawing] = field(default_factory=list)
+    sensors: list[SensorDrawing] = field(default_factory=list)
 
     @property
     def links(self) -> list[LinkDrawing]:
@@ -299,7 +302,7 @@ def parse_scene(
         name = str(item.get("name", "curve"))
         curves.append(CurveDrawing(name, checked_array(item.get("points", []), (-1, 3), f"curve {name!r}: points")))
     cables = parse_cables(checked_items(description, "cables"), index)
-    return SceneDrawing(bodies, joints, springs, curves, groups, cables)
+    return SceneDrawing(bodies, joints, springs, curves, groups, cables, parse_sensors(description, index))
 
 
 def thinned_scene(drawing: SceneDrawing, most: int) -> tuple[SceneDrawing, np.ndarray]:

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import http
-import io
-import ipaddress
-import os
-import re
-import socket
-import sys
 import threading
-import webbrowser
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Self
 
@@ -23,197 +14,9 @@ from .drawing import motion_extent, parse_scene, thinned_scene, thinning_note
 from .live_page import ALL, MOVING, NOBODY, NONE, Panel, Plots, Share, brief_facts, facts, legend
 from .live_record import Record
 from .live_scene import PRESSURE, LiveParticles, LiveScene
-from .live_stage import Audience
+from .live_server import PageServer, stop
+from .sensor_drawing import Samples
 from .viewpoint import is_scattered
-
-# Guard of the server: only its own page may connect -------------------------------------------------------------------
-#
-# A page of any site can have a browser send requests to this machine, and open WebSockets, to which the same-origin policy
-# does not apply: it could steer a run. The browser says which page asks (Origin) and what name it looked up (Host). So
-#
-#     Host    must be a loopback name, or the host that the page is served at. A name of an attacker's that resolves to
-#             127.0.0.1 (DNS rebinding) is neither. A server on all addresses accepts each, and the machine's name.
-#     Origin  must be the same as Host, port included; programs that are no browsers send none.
-
-EVERYWHERE = ("", "0.0.0.0", "::")
-HOST = re.compile(r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+)(?::(\d{1,5}))?$")
-ONE_AT_A_TIME = threading.Lock()
-
-
-def refusal(served_at: str, hosts: list[str], origins: list[str]) -> str:
-    """Why a request is refused; empty where it is not.
-
-    served_at : the host of the server. hosts, origins : the headers of that name.
-    """
-    asked = [_parsed(host) for host in hosts]
-    if len(asked) != 1 or asked[0] is None:
-        return "the request names no host, or more than one"
-    name, port = asked[0]
-    if not _is_ours(name, served_at):
-        return f"the page is not served as {name!r:.100}; use its address as it was printed, or localhost"
-    for origin in origins:
-        scheme, _, rest = origin.partition("://")
-        found = _parsed(rest) if scheme in ("http", "https") else None
-        usual = 443 if scheme == "https" else 80
-        if found is None or (found[0], found[1] or usual) != (name, port or usual):
-            return f"the request comes from another page, {origin!r:.100}"
-    return ""
-
-
-def _parsed(host: str) -> tuple[str, int] | None:
-    """(name, port) of a Host; port 0 where there is none."""
-    match = HOST.match(host)
-    if match is None:
-        return None
-    return match[1].strip("[]").rstrip(".").lower(), int(match[2] or 0)
-
-
-def _is_ours(name: str, served_at: str) -> bool:
-    if name in ("localhost", served_at.lower()):
-        return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        own = socket.gethostname().lower()
-        return served_at in EVERYWHERE and name in (own, f"{own}.local", own.partition(".")[0])
-    return address.is_loopback or served_at in EVERYWHERE
-
-
-@contextlib.contextmanager
-def guarded(served_at: str, audience: Audience | None = None) -> Iterator[None]:
-    """A server of viser that is started within answers only to what `refusal` lets through; `audience` hears its pages.
-
-    viser has no place for such a check, so that the function by which it starts its server is replaced meanwhile. Raises
-    RuntimeError where no server was started by it: a version of viser that does otherwise is not left open.
-    """
-    from websockets.asyncio import server as sockets
-
-    serve: Any = sockets.serve
-    started = []
-
-    def guarded_serve(*arguments: Any, **options: Any) -> Any:
-        options["process_request"] = _checked(options.get("process_request"), served_at, audience)
-        started.append(True)
-        return serve(*arguments, **options)
-
-    with ONE_AT_A_TIME:
-        sockets.serve = guarded_serve  # type: ignore[assignment, misc]
-        try:
-            yield
-        finally:
-            sockets.serve = serve  # type: ignore[misc]
-    if not started:
-        raise RuntimeError(
-            "this version of viser starts its server in a way that cannot be guarded; install another one"
-        )
-
-
-def _checked(
-    answer: Callable[[Any, Any], Any] | None, served_at: str, audience: Audience | None
-) -> Callable[[Any, Any], Any]:
-    """What answers a request: a refusal, or what would have answered."""
-
-    def process_request(connection: Any, request: Any) -> Any:
-        why = refusal(served_at, request.headers.get_all("Host"), request.headers.get_all("Origin"))
-        if why:
-            return connection.respond(http.HTTPStatus.FORBIDDEN, f"refused: {why}\n")
-        if audience is not None and audience.heard(request.path):
-            return connection.respond(http.HTTPStatus.OK, "")
-        return None if answer is None else answer(connection, request)
-
-    return process_request
-
-
-# Port and browser -----------------------------------------------------------------------------------------------------
-
-USUAL_PORT = 8080
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
-
-def exposure(host: str) -> str:
-    """What to say of an address beside it: what it lets others do, where it is not only this machine's own."""
-    if host in LOOPBACK:
-        return ""
-    return (
-        f"\nwarning: {host} is not only this machine's: who reaches that port sees the scene, and can steer the run, "
-        "grab bodies and switch scenes of the gallery. There is no password and no encryption; files are not served. Use it "
-        "in a network that you trust, or stay on 127.0.0.1 and tunnel the port."
-    )
-
-
-def serve(host: str, port: int | None, label: str, audience: Audience | None = None) -> Any:
-    """A viser server on exactly this port (0: any free one; None: the usual one, or any free one where it is taken), which
-    answers its own page only; see `guarded`.
-
-    viser itself would move on from a taken port without a word.
-
-    Raises:
-        OSError: the port is in use.
-    """
-    import viser
-
-    if port is None:
-        port = USUAL_PORT if _is_free(host, USUAL_PORT) else 0
-    if not _is_free(host, port):
-        raise _taken(host, port)
-    # viser prints a panel with the address; the viewer prints its own
-    with silence(), guarded(host, audience):
-        server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
-    if port not in (0, server.get_port()):
-        stop(server)
-        raise _taken(host, port)
-    server.gui.configure_theme(show_share_button=False, show_logo=False)
-    if hasattr(server.gui, "main_panel"):  # viser 1.1 and later
-        server.gui.main_panel.dock_right()
-    return server
-
-
-def stop(server: Any) -> None:
-    """Stop a server and free its port, quietly."""
-    with silence():
-        server.stop()
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Without what viser prints with rich, which in a notebook does not go to the standard output."""
-    import rich
-
-    console = rich.get_console()
-    before, console.quiet = console.quiet, True
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        console.quiet = before
-
-
-def has_browser() -> bool:
-    """Whether a page opened on this machine would be seen: it has a display, and a browser."""
-    shown = sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if not shown:
-        return False
-    try:
-        webbrowser.get()
-    except webbrowser.Error:
-        return False
-    return True
-
-
-def _is_free(host: str, port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        if os.name == "posix":
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError:
-            return False
-    return True
-
-
-def _taken(host: str, port: int) -> OSError:
-    return OSError(f"port {port} on {host} is in use: close the other viewer, or choose another port (0: any free one)")
-
 
 # LiveViewer -----------------------------------------------------------------------------------------------------------
 
@@ -230,12 +33,19 @@ class LiveViewer(Record):
     """
 
     def __init__(
-        self, scene: Mapping[str, Any], host: str = "127.0.0.1", port: int | None = None, *, open_page: bool = True
+        self,
+        scene: Mapping[str, Any],
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        *,
+        open_page: bool = True,
+        page: PageServer | None = None,
     ) -> None:
         """Serve the scene described by `scene` (the trajectory's ``scene_json``) at `host`:`port`.
 
         port: 0 for any free one; None for 8080, or any free one where that is taken. Opens the page when there is a
         display, and prints its address in any case, to the standard error.
+        page: one that is served, and announced, already; `host`, `port` and `open_page` are then not used.
 
         Raises:
             OSError: the port is in use.
@@ -243,9 +53,15 @@ class LiveViewer(Record):
         """
         super().__init__()
         whole = parse_scene(scene)
-        self._audience = Audience()
-        self.server: Any = serve(host, port, str(scene.get("name", "dalembert")), self._audience)
-        self.address: str = f"http://{host}:{self.server.get_port()}"
+        if page is None:
+            page = PageServer(host, port)
+            page.announce(open_page)
+        self._audience, self.address = page.audience, page.address
+        try:
+            self.server: Any = page.start_viser(str(scene.get("name", "dalembert")))
+        except BaseException:
+            page.close()
+            raise
         self._told_at = self._timed_at = self._moved_at = 0.0
         self._visitors = 0  # pages that were opened since `play` was called without any
         self._warned: list[str] = []
@@ -263,9 +79,6 @@ class LiveViewer(Record):
         self.server.on_client_connect(self._welcome)
         self._threads: list[threading.Thread] = []  # that end where it is closed
         self.start_thread(self._play_loop, "dalembert viewer")
-        print(f"viewer: {self.address}{exposure(host)}", file=sys.stderr, flush=True)
-        if open_page and has_browser():
-            webbrowser.open(self.address)
 
     def _stand(self, scene: Mapping[str, Any], whole: Any) -> None:
         """Draw a scene at rest, and have no frames of it."""
@@ -276,8 +89,9 @@ class LiveViewer(Record):
         self._scene = LiveScene(self.server, self.drawing, extent)
         self._scene.aim(extent, self._elevation())
         self._panel.set_bodies(
-            [body.name for body in self.drawing.bodies], thinning_note(whole.particles, self.drawing.particles)
-        )
+            [body.name for body in self.drawing.bodies], thinning_note(whole.particles, self.drawing.particles),
+            has_sensors=bool(self.drawing.sensors),
+        )  # fmt: skip
         self._panel.facts.content = NOBODY
         self._plots.set_names((), np.array([body.mass or 0.0 for body in self.drawing.bodies]))
         self._plots.energy = float(self._plots.masses.sum() * np.linalg.norm(self._share.gravity)) * extent.size
@@ -325,6 +139,10 @@ class LiveViewer(Record):
     def show_hand(self, ends: np.ndarray | None) -> None:
         """Draw a hand from the point that it holds to where it pulls, (2, 3) m; None for an empty one."""
         self._scene.show_hand(ends)
+
+    def use_samples(self, samples: Mapping[str, Samples]) -> None:
+        """Show these samples of the scene's sensors, by name, such as `Simulation.sensors`."""
+        self._scene.sensors.use(samples)
 
     def show_stages(self, seconds: Mapping[str, float]) -> None:
         """Show where the computing time of the run went, s by stage."""
@@ -376,6 +194,9 @@ class LiveViewer(Record):
     def _tell_facts(self) -> None:
         if monotonic() - self._told_at > 1.0 / FACT_RATE:
             self._told_at = monotonic()
+            sensors = self._scene.sensors
+            if sensors.sensors:
+                self._panel.set_sensors(sensors.table(self._time), sensors.images(self._time))
             if self._body < 0 or not len(self._frames):
                 self._panel.facts.content, self._label = NOBODY, ""
             else:
@@ -394,7 +215,7 @@ class LiveViewer(Record):
     def _restyle(self) -> None:
         with self._lock:
             panel = self._panel
-            self._scene.follow(NONE, np.zeros((0, 3)))
+            self._scene.stop_following()
             self._scene.style(panel.joints.value, panel.frames.value, panel.shadows.value, panel.kinds)
             if len(self._frames):
                 self._seek(self._time)
@@ -410,7 +231,9 @@ class LiveViewer(Record):
         overlays = self._scene.overlays
         self._draw_trails(now, wanted, position)
         pressure = overlays.pressure_scale if PRESSURE in overlays.shown else None
-        self._panel.set_legend(legend(overlays.scales(), pressure, self._scene.trails.fastest))
+        sensors = self._scene.sensors
+        scales = overlays.scales() + sensors.scales()
+        self._panel.set_legend(legend(scales, pressure, self._scene.trails.fastest, sensors.keys()))
         self._follow(now, position)
         if (
             not self._playing or monotonic() - self._timed_at > 1.0 / FACT_RATE

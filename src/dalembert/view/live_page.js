@@ -1,12 +1,7 @@
-if (!window.dalembertStage) {
-  window.dalembertStage = true;
-  const style = document.createElement("style");
-  style.textContent = this.dataset.style;
-  document.head.append(style);
+(() => {
   const page = Math.random().toString(36).slice(2);
   const tell = (seen) => fetch(`/looking?${page}=${seen ? 1 : 0}`, { cache: "no-store", keepalive: true }).catch(() => {});
   document.addEventListener("visibilitychange", () => tell(!document.hidden));
   window.addEventListener("pagehide", () => tell(false));
   window.addEventListener("pageshow", () => tell(!document.hidden));
-  tell(!document.hidden);
-}
+})();

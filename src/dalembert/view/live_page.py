@@ -11,8 +11,7 @@ import numpy as np
 from .camera import thinned
 from .drawing import BodyDrawing, LinkDrawing, SceneDrawing
 from .frames import Frames, checked_array, checked_items
-from .live_scene import COLORS, KINDS
-from .live_stage import page_setup
+from .live_scene import COLORS, KINDS, SENSORS
 from .plots import FLAT, ROUNDING
 from .pressure import BANDS
 
@@ -32,7 +31,6 @@ class Panel:
     """viser's controls, by what they mean."""
 
     def __init__(self, gui: Any) -> None:
-        gui.add_html(page_setup(), order=-1.0)
         self.warnings = gui.add_html("", order=0.5, visible=False)
         self.play_folder = gui.add_folder("Playback", order=1)
         with self.play_folder:
@@ -55,6 +53,11 @@ class Panel:
         with gui.add_folder("Body", order=4):
             self.chosen = gui.add_dropdown("body", (NONE,), initial_value=NONE)
             self.facts = gui.add_markdown(NOBODY)
+        self.sensor_folder = gui.add_folder("Sensors", order=3.5, visible=False)
+        with self.sensor_folder:
+            self.sensors = gui.add_html("")
+        self._images: dict[str, Any] = {}
+        self._gui = gui
         self._add_keys(gui)
 
     def _add_keys(self, gui: Any) -> None:
@@ -71,8 +74,8 @@ class Panel:
         self.keys["slower"].on_trigger(lambda _: self._shift_speed(-1))
         self.keys["faster"].on_trigger(lambda _: self._shift_speed(1))
 
-    def set_bodies(self, names: Sequence[str], note: str) -> None:
-        """The page is of a scene with these bodies; `note` says what of it is not drawn."""
+    def set_bodies(self, names: Sequence[str], note: str, *, has_sensors: bool = False) -> None:
+        """The page is of a scene with these bodies, and sensors or none; `note` says what of it is not drawn."""
         names = [name[:60] for name in names]
         self.follow.options = (NONE, MOVING, *names)
         self.trail.options = (NONE, ALL, *names)
@@ -81,6 +84,10 @@ class Panel:
         self.trail.value = ALL if len(names) < MANY else NONE
         self.shadows.value = len(names) < SHADOWS
         self.note.content = note
+        self.sensor_folder.visible = self._kinds[SENSORS].visible = self._kinds[SENSORS].value = has_sensors
+        for image in self._images.values():
+            image.remove()
+        self._images = {}
 
     @property
     def speed(self) -> float:
@@ -140,6 +147,17 @@ class Panel:
         self.warnings.content = f"<div style='{BOX}'>{items}</div>" if items else ""
         self.warnings.visible = bool(items)
 
+    def set_sensors(self, table: str, images: Sequence[tuple[str, np.ndarray]]) -> None:
+        """Show the values of sensors, in HTML, and the images (h, w, 3) of cameras, by name."""
+        if self.sensors.content != table:
+            self.sensors.content = table
+        for name, image in images:
+            if name not in self._images:
+                with self.sensor_folder:
+                    self._images[name] = self._gui.add_image(image, label=name[:60], format="jpeg")
+            else:
+                self._images[name].image = image
+
     def set_legend(self, text: str) -> None:
         """Say what lengths of arrows and colours mean, in HTML; nothing hides it."""
         if self.legend.content != text:
@@ -150,23 +168,27 @@ class Panel:
         self.play.label = "Pause" if playing else "Play"
 
     def set_span(self, first: float, last: float) -> None:
-        """The timeline goes from `first` to `last`, s."""
-        self.timeline.max = max(last, first + 1e-9)
+        """The timeline goes from `first` to `last`, s; to whole milliseconds where those are short beside it."""
+        whole = np.ceil(1e3 * last - 1e-6) / 1e3 if last - first > 0.1 else last
+        self.timeline.max = max(float(whole), first + 1e-9)
         self.timeline.min = first
         self.timeline.step = max((last - first) / 2000, 1e-9)
         self.timeline.disabled = False
 
 
 def legend(
-    scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Sequence[str] | None, fastest: float = 0.0
-) -> str:
+    scales: Sequence[tuple[str, tuple[int, int, int], str]], pressure: Sequence[str] | None, fastest: float = 0.0,
+    keys: Sequence[tuple[str, tuple[int, int, int]]] = (),
+) -> str:  # fmt: skip
     """HTML of a legend: (kind, colour, value) of the longest arrow of each kind; what the bands of pressure mean from the
-    first to the last, nothing where no face bears, None where no pressure is drawn; and the speed (m/s) of the brightest part
-    of trails, 0 where none is drawn."""
+    first to the last, nothing where no face bears, None where no pressure is drawn; the speed (m/s) of the brightest part
+    of trails, 0 where none is drawn; and (what, colour) of lines."""
     rows = [
-        f"<div>longest arrow of {html.escape(name)}: <b style='color:rgb{color}'>{html.escape(size)}</b></div>"
+        f"<div><b style='color:rgb{color}'>↑</b> {html.escape(name)}: {html.escape(size)}</div>"
         for name, color, size in scales
     ]
+    rows = [*(["<div>longest arrows</div>"] if rows else []), *rows]
+    rows += [f"<div><b style='color:rgb{color}'>━</b> {html.escape(what)}</div>" for what, color in keys]
     if pressure is not None:
         rows.append(f"<div>{'pressure on faces, in this picture' if pressure else 'no pressure on faces'}</div>")
     if pressure:
@@ -264,6 +286,8 @@ def _short(found: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
 # Live plots: the energy ledger, its residual, a chosen quantity, and stage times --------------------------------------
 
 PREFIXES = {6: "M", 3: "k", 0: "", -3: "m", -6: "µ", -9: "n", -12: "p", -15: "f", -18: "a"}
+PREFIXED = ("J", "m", "m/s", "N")  # units that take them; a power of ten stands before others
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 PLOT_POINTS = 500
 STACK = (
     ("kinetic", "#3566b0", "#c4d3ea"), ("potential, above its least", "#d1772a", "#f3d5bd"),
@@ -318,13 +342,12 @@ class Plots:
             values = np.array([len(frames.contacts[i]) for i in keep], float)
         of = "" if name in ("contacts", *QUANTITIES[:3]) or name.startswith(WORK) else " of the body chosen"
         title = f"{name}{of}"
-        if self._quantity.title != title:
-            self._quantity.title = title
         self._quantity.visible, self._unknown.visible = values is not None, values is None
         unknown = f"{html.escape(title)}: {'click a body' if of and self.body < 0 else 'not recorded in this run'}"
         self._unknown.content = f"<div style='padding:2px 12px 8px;font-size:12px'>{unknown}</div>"
         if values is not None:
-            _plot_lines(self._quantity, 0.0, t, values.astype(float))
+            what, _, unit = name.partition(", ") if not name.startswith(WORK) else (name, "", "J")
+            _draw(self._quantity, f"{what}{of}", 0.0, t, values.astype(float), unit=unit)
 
     def stages(self, seconds: Mapping[str, float]) -> None:
         """Where the computing time went, s by stage."""
@@ -378,11 +401,15 @@ def _lost_and_given(work: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return -work[:, takes].sum(axis=1), work[:, ~takes].sum(axis=1)
 
 
-def _draw(plot: Any, name: str, least: float, times: np.ndarray, *lines: np.ndarray) -> None:
-    """Lines in J on an axis at least `least` J long, in the unit that keeps its numbers short."""
+def _draw(plot: Any, name: str, least: float, times: np.ndarray, *lines: np.ndarray, unit: str = "J") -> None:
+    """Lines on an axis at least `least` long, in the unit with the prefix, or power of ten, that keeps its numbers short."""
     low, high = limits(lines, least)
-    power = _power(max(abs(low), abs(high)))
-    title = f"{name}, {PREFIXES[power]}J"
+    power = _power(max(abs(low), abs(high))) if unit else 0
+    if unit in PREFIXED:
+        unit = f"{PREFIXES[power]}{unit}"
+    elif power:
+        unit = f"10{str(power).translate(RAISED)} {unit}"
+    title = f"{name}, {unit}" if unit else name
     if plot.title != title:
         plot.title = title
     _plot_lines(plot, least * 10.0**-power, times, *(line * 10.0**-power for line in lines))

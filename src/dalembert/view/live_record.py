@@ -14,6 +14,7 @@ from .drawing import Extent, SceneDrawing, motion_extent
 from .frames import Frames
 from .live_page import Panel, Plots, Share
 from .live_scene import LiveScene
+from .sensor_drawing import RecordedSamples
 from .viewpoint import elevation_of
 
 if TYPE_CHECKING:
@@ -180,6 +181,12 @@ class Record(Playback):
         with self._lock:
             self._frames = self._no_frames()
             self._frames.add_trajectory(trajectory, np.array([names.index(name) for name in trajectory.bodies], int))
+            self._scene.sensors.use(
+                {
+                    name: RecordedSamples(array["time"].values, array.values)
+                    for name, array in trajectory.sensors.items()
+                }
+            )
             self.name_forces(trajectory.forces)
             self._running = False
             self.show_warnings(trajectory.warnings)
@@ -278,3 +285,4 @@ class Record(Playback):
         super()._set_playing(on)
         if not on and len(self._frames):  # as far as it came
             self._look(self._words)
+            self._panel.timeline.value = self._time

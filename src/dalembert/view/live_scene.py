@@ -10,9 +10,10 @@ import numpy as np
 
 from .camera import axis_ends, coil_points, rotate, segments
 from .drawing import BACK, BodyDrawing, Extent, LinkDrawing, ParticleDrawing, SceneDrawing, rgb_of
-from .live_stage import Stage, as_sent, intensities
+from .live_sensors import LiveSensors
+from .live_stage import Stage, as_sent, intensities, of_arrows
 from .pressure import BANDS, patches_of, scale_words, with_prefix
-from .viewpoint import ELEVATIONS, Focus, direction
+from .viewpoint import ELEVATIONS, Aim, Focus, direction
 
 # Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
@@ -152,7 +153,7 @@ class LiveLinks:
         self.released: dict[str, float] = {}
         self.show_joints = True
         self._dots: Any = None
-        count = 2 * len(drawing.joints)
+        count = 2 * sum(joint.is_marked for joint in drawing.joints)
         if count:
             self._dots = server.scene.add_batched_meshes_simple(
                 "/joints/dots", *ball(0.009 * size, 2), np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)), np.zeros((count, 3)),
@@ -173,8 +174,8 @@ class LiveLinks:
 
         joints = [joint for joint in self.drawing.joints if self.show_joints and held(joint)]
         if self._dots is not None:
-            self._dots.visible = bool(joints)
-            ends = [end.at(*there) for joint in joints for end in (joint.a, joint.b)]
+            ends = [end.at(*there) for joint in joints if joint.is_marked for end in (joint.a, joint.b)]
+            self._dots.visible = bool(ends)
             if ends:  # those that are not held hide behind the first
                 self._dots.batched_positions = np.array((ends + ends[:1] * len(self._dots.batched_positions))[: len(
                     self._dots.batched_positions)])  # fmt: skip
@@ -202,9 +203,10 @@ ARROWS = {
     "reaction forces": (225, 130, 20),
 }  # fmt: skip
 BOXES, PLANES, POINTS, CENTRE = "bounding boxes", "separating planes", "contact points", "centre of mass"
-PRESSURE = "contact pressure"
-KINDS = (*ARROWS, PRESSURE, POINTS, PLANES, BOXES, CENTRE)
+PRESSURE, SENSORS = "contact pressure", "sensors"
+KINDS = (*ARROWS, PRESSURE, POINTS, PLANES, BOXES, CENTRE, SENSORS)
 UNITS = {"velocities": "m/s", "angular momenta": "kg m²/s", "contact forces": "N", "reaction forces": "N"}
+FLAT = 1e-9  # of the speed of a fall as high as the picture: what is slower is rounding, and has no arrow
 LONGEST = 0.17  # of the picture: the arrow of the largest value
 EDGES = np.array([(a, b) for a in range(8) for b in range(8) if a < b and (a ^ b) in (1, 2, 4)])
 CORNERS = np.array([[(i >> k & 1) * 2 - 1 for k in range(3)] for i in range(8)], float)
@@ -217,11 +219,13 @@ class LiveOverlays:
         self.drawing, self.shown = drawing, frozenset[str]()
         self._largest = dict.fromkeys(ARROWS, 0.0)
         self._masses = np.array([body.mass or 0.0 for body in drawing.bodies])
+        fall, mass = np.sqrt(2.0 * 9.81 * size), float(self._masses.sum())
+        self._least = {"velocities": FLAT * fall, "angular momenta": FLAT * mass * fall * size}
         boxes = np.array([body.box for body in drawing.bodies]).reshape(-1, 2, 3)
         self._middle, self._half = boxes.mean(axis=1), 0.5 * (boxes[:, 1] - boxes[:, 0])
         nothing = np.zeros((1, 2, 3), np.float32)
         self._arrows = {
-            name: server.scene.add_arrows(f"/arrows/{name}", nothing, color, visible=False)
+            name: server.scene.add_arrows(f"/arrows/{name}", nothing, of_arrows(color), visible=False)
             for name, color in ARROWS.items()
         }
         self._boxes = add_lines(server, "/boxes", (70, 120, 200), 1.5)
@@ -306,6 +310,9 @@ class LiveOverlays:
             handle.visible = False
             return
         length = np.linalg.norm(values, axis=1)
+        if not np.nanmax(length, initial=0.0) > self._least.get(name, 0.0):
+            handle.visible = False
+            return
         self._largest[name] = max(self._largest[name], float(np.nanmax(length, initial=0.0)))
         seen = length > 0.01 * self._largest[name]  # not those that are not known either
         handle.visible = bool(seen.any())
@@ -357,7 +364,8 @@ class LiveParticles:
         if len(group.faces):
             front = group.faces.astype(np.uint32)
             plain = as_sent(np.array(rgb_of(group.color), float))
-            # Each side is a mesh of its own: one that is seen from both has one colour.
+            # Each side is a mesh of its own: one that is seen from both has one colour. The back would lie in the shadow of
+            # the front, which is at the same place.
             for side, color in (("front", plain), ("back", BACK * plain)):
                 self.surface.append(
                     scene.add_mesh_simple(
@@ -367,6 +375,7 @@ class LiveParticles:
                         color=tuple(int(c) for c in color),
                         side=side,
                         cast_shadow=side == "front",
+                        receive_shadow=side == "front",
                         visible=False,
                     )
                 )
@@ -474,7 +483,7 @@ class LiveScene:
         self.names = [body.name for body in drawing.bodies]
         self.extent, self.elevation = extent, ELEVATIONS[0]
         self._placed: dict[int, np.ndarray] = {}  # where this put the camera of each client
-        self._followed: np.ndarray | None = None
+        self._aims: dict[int, Aim] = {}  # of the clients whose camera follows something
         self._stage = Stage(server)
         self.focus = Focus(drawing, extent)
         self._label = server.scene.add_label("/chosen", "", visible=False, anchor="bottom-left", font_screen_scale=1.1)
@@ -483,6 +492,7 @@ class LiveScene:
         self.links = LiveLinks(server, drawing, drawing.mark_size(extent.size))
         self.trails = LiveTrails(server, drawing.bodies, SHORT * extent.size)
         self.overlays = LiveOverlays(server, drawing, extent.size)
+        self.sensors = LiveSensors(server, drawing, extent.size, drawing.mark_size(extent.size))
         self._hand = add_lines(server, "/hand", HAND, 4.0)
         server.initial_camera.fov = FIELD_OF_VIEW
         self.aim(extent)
@@ -504,6 +514,8 @@ class LiveScene:
             there = position, orientation, particles
             joints = np.array([joint.b.at(*there) for joint in self.drawing.joints]).reshape(-1, 3)
             self.overlays.draw(position, orientation, found, joints)
+            self.sensors.draw(time, position, orientation)
+        self.server.flush()  # viser would wait for the end of its interval, and merge some pictures with the next
 
     def style(self, joints: bool, axes: bool, shadows: bool, kinds: frozenset[str]) -> None:
         """Show or hide the joints, the bodies' axes, shadows, and kinds of quantities."""
@@ -513,6 +525,7 @@ class LiveScene:
         self._stage.cast_shadows(shadows)
         self.bodies.show_through(PRESSURE in kinds)
         self.overlays.show(kinds)
+        self.sensors.show(SENSORS in kinds)
 
     def release(self, released: Mapping[str, float]) -> None:
         """Joints and springs were let go at these times, s."""
@@ -530,6 +543,7 @@ class LiveScene:
         self.extent = extent
         self.elevation = self.elevation if elevation is None else elevation
         self.overlays.resize(extent.size)
+        self.sensors.resize(extent.size)
         for group in self.particles:
             group.resize(extent.size)
         self._stage.fit(extent)
@@ -557,22 +571,18 @@ class LiveScene:
             center = center - (0.0, 0.0, SHEET * 2.0 * np.linalg.norm(away) * np.tan(0.5 * FIELD_OF_VIEW))
         client.camera.position, client.camera.look_at = center + away, center
         self._placed[client.client_id] = center + away
+        self._aims.pop(client.client_id, None)
 
     def welcome(self, client: Any) -> None:
         """A page was opened: the scene may have grown since it asked where to look from."""
         self._place(client, self.server.initial_camera.position - self.extent.center)
 
     def follow(self, name: str, position: np.ndarray) -> None:
-        """Move every camera along with a body; with none, leave them where they are."""
-        if name not in self.names:
-            self._followed = None
-            return
-        here = position[self.names.index(name)].copy()
-        for client in self.server.get_clients().values():
-            camera = client.camera
-            shift = here - (camera.look_at if self._followed is None else self._followed)
-            camera.position = camera.position + shift  # the point looked at moves along
-        self._followed = here
+        """Move every camera along with a body, in the middle; with none, leave them where they are."""
+        if name in self.names:
+            here = position[self.names.index(name)].copy()
+            for client in self.server.get_clients().values():
+                self._move(client, here, None)
 
     def follow_motion(self, position: np.ndarray, velocity: np.ndarray, passed: float) -> None:
         """Frame what moves, bodies at position (b, 3) m with velocity (b, 3) m/s, after `passed` s of the clock; pages whose
@@ -582,11 +592,21 @@ class LiveScene:
             return
         distance = AWAY * focus.size / np.tan(0.5 * FIELD_OF_VIEW)
         for client in self.server.get_clients().values():
-            camera = client.camera
-            towards = camera.position - camera.look_at
-            away = max(distance / min(1.0, camera.aspect), 1e-9) * towards / (np.linalg.norm(towards) or 1.0)
-            camera.position, camera.look_at = focus.center + away, focus.center
-            self._placed[client.client_id] = focus.center + away
+            self._move(client, focus.center, max(distance / min(1.0, client.camera.aspect), 1e-9))
+
+    def _move(self, client: Any, center: np.ndarray, distance: float | None) -> None:
+        """Have a client look at a point (3,) m from a distance (m; None: the same), and from the same side as before."""
+        camera = client.camera
+        aim = self._aims.setdefault(client.client_id, Aim(camera.position - camera.look_at))
+        aim.hear(camera.position, camera.look_at)
+        away = aim.offset if distance is None else distance * aim.offset / (np.linalg.norm(aim.offset) or 1.0)
+        aim.put(center + away)
+        camera.position, camera.look_at = center + away, center
+        self._placed[client.client_id] = center + away
+
+    def stop_following(self) -> None:
+        """Leave the cameras where they are."""
+        self._aims = {}
 
     # ---- the chosen body -------------------------------------------------------------------------------------------
 

@@ -1,65 +1,19 @@
-"""The stage of the live page: sky, ground, light and shadows, and which pages are looked at."""
+"""The stage of the live page: ground, light and shadows. Its sky is a style of the page, `live_page.css`."""
 
 from __future__ import annotations
 
-import html
-import re
-import threading
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from .drawing import Extent
 
-# Sky and audience: what viser has no place for, a style and a script that the page runs once --------------------------
-
-NOTHING = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
-LOOKING = re.compile(r"^/looking\?([a-z0-9]{1,20})=([01])$")
-MOST_PAGES = 1000
-
-
-def page_setup() -> str:
-    """HTML that sets the style of the page (its sky, its width on phones) and has it say whether it is looked at."""
-    style, script = (_resource(f"live_page.{kind}") for kind in ("css", "js"))
-    return f'<img hidden src="{NOTHING}" data-style="{html.escape(style)}" onload="{html.escape(script)}">'
-
-
-class Audience:
-    """Which pages are on a screen: each tells when it is hidden, by a request for the path `LOOKING`."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._shown: dict[str, bool] = {}
-
-    def heard(self, path: str) -> bool:
-        """Whether a request is such a notice; it is taken down."""
-        found = LOOKING.match(path)
-        if found is None:
-            return False
-        with self._lock:
-            self._shown[found[1]] = found[2] == "1"
-            while len(self._shown) > MOST_PAGES:
-                del self._shown[next(iter(self._shown))]
-        return True
-
-    def looks(self, pages: int) -> bool:
-        """Whether somebody looks, if so many pages are open; a page that has told nothing counts."""
-        with self._lock:
-            shown = sum(self._shown.values())
-            return pages > 0 and (shown > 0 or pages > len(self._shown))
-
-
-def _resource(name: str) -> str:
-    return (files("dalembert.view") / name).read_text(encoding="utf-8")
-
-
 # Ground and light -----------------------------------------------------------------------------------------------------
 #
 # With viser's own lights and environment a body of the colour #c9a227 is shown as #e8e2bc.
 
 GROUND, CELL, SECTION = (206, 211, 217), (186, 192, 200), (158, 166, 176)
-SUN, SKY, EARTH, FILL = (255, 249, 240), (226, 236, 250), (176, 170, 162), (235, 242, 255)
+SUN, SKY, EARTH, FILL = (255, 249, 240), (226, 236, 250), (205, 199, 192), (235, 242, 255)
 TOWARDS_SUN = np.array([0.35, -0.5, 1.0])
 FAR, FADE = 16.0, 0.4  # of the extent's size: where the ground fades into the sky; and how soon it does
 
@@ -91,6 +45,12 @@ def as_sent(rgb: np.ndarray) -> np.ndarray:
     return np.clip(255.0 * part, 0.0, 255.0)
 
 
+def of_arrows(rgb: tuple[int, int, int]) -> tuple[int, int, int]:
+    """One colour as viser takes that of arrows, which are a batch; see `intensities`."""
+    r, g, b = (int(part) for part in np.round(intensities(np.array(rgb, float))))
+    return r, g, b
+
+
 class Stage:
     """Ground and lights of viser's scene."""
 
@@ -98,14 +58,14 @@ class Stage:
         scene = server.scene
         self._grid = scene.add_grid(
             "/ground", infinite_grid=True, plane_color=GROUND, plane_opacity=1.0, cell_color=CELL, section_color=SECTION,
-            shadow_opacity=0.55, fade_strength=FADE,
+            shadow_opacity=0.4, fade_strength=FADE,
         )  # fmt: skip
         scene.configure_default_lights(enabled=False)
         scene.configure_environment_map(None)
         self._sun = scene.add_light_directional(
             "/sun", color=SUN, intensity=2.8, cast_shadow=True, position=tuple(100.0 * TOWARDS_SUN)
         )
-        scene.add_light_directional("/fill", color=FILL, intensity=1.2, position=(-60.0, -40.0, 25.0))
+        scene.add_light_directional("/fill", color=FILL, intensity=1.3, position=(-25.0, -60.0, 6.0))
         scene.add_light_hemisphere("/sky", sky_color=SKY, ground_color=EARTH, intensity=2.4, position=(0.0, 0.0, 1.0))
 
     def fit(self, extent: Extent) -> None:

@@ -108,6 +108,7 @@ def links(drawing: SceneDrawing, whole: Sequence[LinkDrawing], drawn: Sequence[L
             "a": _end(shown.a),
             "b": _end(shown.b),
             "coils": link.coils,
+            "marked": link.is_marked,
             "axis": None if link.axis is None else link.axis.tolist(),
             "until": link.until if np.isfinite(link.until) else None,
         }

@@ -75,7 +75,7 @@ function makeScene(canvas) {
       });
       const axes = segmentCorners(strokes, [0.13, 0.16, 0.22, 1]);
       renderer.drawLines(renderer.upload(axes, moving, renderer.gl.DYNAMIC_DRAW), axes.length / 12, 3);
-      const shown = joints.filter((j) => j.a.particle < 0 || j.b.particle < 0); // particles show where others end
+      const shown = joints.filter((j) => j.marked);
       const points = shown.flatMap((j) => [...anchor(j.b.body < 0 && j.b.particle < 0 ? j.a : j.b), 0.13, 0.16, 0.22, 1]);
       renderer.drawDots(renderer.upload(new Float32Array(points), dots, renderer.gl.DYNAMIC_DRAW), points.length / 7, 8);
     }

@@ -16,7 +16,7 @@ from ..core.file_format import MOVIES, PICTURES, require_suffix
 from ..core.thread_pool import cores
 from .camera import Camera, axis_ends, coil_points, rotate, segments, thinned
 from .canvas import SOLID, SURFACE, Background, Canvas, backdrop_of
-from .contact_drawing import ContactDrawing, chosen_kinds
+from .contact_drawing import ContactDrawing, chosen_kinds, with_words
 from .drawing import (
     End,
     Extent,
@@ -30,6 +30,7 @@ from .drawing import (
     thinned_scene,
 )
 from .frames import Frames
+from .sensor_drawing import NO_RAY, RecordedSensors
 from .viewpoint import elevation_of
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def picture(
     trajectory: Trajectory, *, time: float | None = None, trail: bool = True, ghosts: Iterable[float] = (),
     arrows: Iterable[Arrow] = (), elevation: float | None = None, azimuth: float | None = None,
     ground: float | None = None, size: tuple[int, int] = (1200, 900), fine: int = 3, contacts: Iterable[str] = (),
-    focus: Iterable[str] = (),
+    focus: Iterable[str] = (), sensors: bool = False,
 ) -> np.ndarray:  # fmt: skip
     """The scene at `time` s (default: the end), (height, width, 3) uint8.
 
@@ -114,6 +115,8 @@ def picture(
         contacts: what is drawn of the contact points: "forces", arrows on bodies, and "pressure", of faces that touch; with a
             legend.
         focus: names of the bodies that fill the picture; all, if none is given.
+        sensors: whether sensors are drawn with their last samples: rays, arrows of what they measure, views of cameras; with
+            a legend.
 
     Raises ValueError for a time, or a ghost, that is not within the run, for contacts of a run that has none recorded, and
     for the name of a body that is not there.
@@ -121,7 +124,7 @@ def picture(
     ghosts, kinds = list(ghosts), chosen_kinds(trajectory, contacts)
     for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):
         within(trajectory, name, instant)
-    pictures = Pictures(trajectory, until=time, ground=ground, contacts=kinds)
+    pictures = Pictures(trajectory, until=time, ground=ground, contacts=kinds, sensors=sensors)
     now = pictures.instant(float(trajectory.times[-1]) if time is None else float(time))
     others, arrows = [pictures.instant(t) for t in ghosts], list(arrows)
     tracks = pictures.tracks(now.time) if trail else np.zeros((0, 2, 3))
@@ -140,6 +143,7 @@ class Pictures:
         until: float | None = None,
         ground: float | None = None,
         contacts: tuple[str, ...] = (),
+        sensors: bool = False,
     ) -> None:
         whole = parse_scene(trajectory.scene_description, trajectory.bodies, trajectory.particle_number)
         self.drawing, rows = thinned_scene(whole, MAX_POINTS)
@@ -155,6 +159,10 @@ class Pictures:
         extent = motion_extent(whole, *(part[past] for part in moved))
         self.extent: Extent = extent if ground is None else replace(extent, ground=ground)
         self.contacts = ContactDrawing(self.frames, contacts, self.extent.size)
+        samples = trajectory.sensors if sensors else {}
+        self.sensors = RecordedSensors(
+            self.drawing.sensors, {name: (array["time"].values, array.values) for name, array in samples.items()}
+        )
         self.solids = Solids(bodies)
         self._back: tuple[Camera, Background] | None = None
         self._casting = self.solids.casting(extent.size)
@@ -218,15 +226,17 @@ class Pictures:
             canvas.add_strokes(segments(curve.points), CURVE, 1.2 * width)
         for body, track in zip(drawing.bodies, tracks, strict=False):
             canvas.add_strokes(segments(track), _pale(np.array(body.rgb) / 255.0, 0.65), 0.8 * width)
-        dotted = [joint for joint in drawing.joints if joint.kind != "point_on_curve" and not joint.within_particles]
+        dotted = [joint for joint in drawing.joints if joint.is_marked]
         _add_joints(canvas, [joint for joint in dotted if now.time <= joint.until], now, marks, width)
         for group in drawing.particles:
             _add_particles(canvas, group, now.particles, size, width)
         self.contacts.add_arrows(canvas, now.time, width)
+        for strokes, rgb in self.sensors.lines(now.time, now.positions, now.turns, size):
+            canvas.add_strokes(strokes, np.array(rgb) / 255.0, (0.5 if rgb == NO_RAY else 1.0) * width, over=True)
         drawn = canvas.render(fine)
         if self.contacts.kinds:
             drawn = self.contacts.over(drawn, camera, self.extent, self._back[1], now.time, fine)
-        return drawn
+        return with_words(drawn, self.sensors.words())
 
     def points(self, instants: list[Instant], tracks: np.ndarray, arrows: list[Arrow]) -> np.ndarray:
         """Points (n, 3) of all that has to be on the page: not floors much larger than the motion, nor particles that
@@ -313,7 +323,7 @@ WORKERS = 4
 def save_movie(
     trajectory: Trajectory, path: str | os.PathLike[str], *, speed: float = 1.0, rate: float | None = None,
     size: tuple[int, int] | None = None, trail: bool = True, clock: bool = True, elevation: float | None = None,
-    azimuth: float | None = None, ground: float | None = None, contacts: Iterable[str] = (),
+    azimuth: float | None = None, ground: float | None = None, contacts: Iterable[str] = (), sensors: bool = False,
 ) -> Path:  # fmt: skip
     """Write the whole run as a film to `path`, .mp4 (needs ``pip install 'dalembert[movie]'``) or .gif; all or nothing.
 
@@ -321,7 +331,7 @@ def save_movie(
         speed: of the film, in seconds of the run a second: below 1 is slow motion.
         rate: frames a second, 30 if not given, and 20 in a GIF.
         size: width and height in pixels, even numbers; 1280 × 720 if not given, and 640 × 360 in a GIF.
-        trail, elevation, azimuth, ground, contacts: see `still.picture`.
+        trail, elevation, azimuth, ground, contacts, sensors: see `still.picture`.
         clock: whether the time is shown.
 
     Raises:
@@ -339,7 +349,7 @@ def save_movie(
     if width < 16 or height < 16 or width % 2 or height % 2 or max(width, height) > 8192:
         raise ValueError(f"size is {(width, height)}; give even numbers of pixels, 16 to 8192")
     encode = _gif if kind == ".gif" else _mp4
-    pictures = Pictures(trajectory, ground=ground, contacts=chosen_kinds(trajectory, contacts))
+    pictures = Pictures(trajectory, ground=ground, contacts=chosen_kinds(trajectory, contacts), sensors=sensors)
     camera = pictures.camera(_seen(pictures), elevation, azimuth, (width, height))
     first, last = pictures.frames.times[0], pictures.frames.times[-1]
     times = np.arange(first, last + 1e-9, speed / rate)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from .camera import rotate, thinned
@@ -129,3 +131,31 @@ class Focus:
             self.center = self.center + share * (center - self.center)
             self.size += share * (size - self.size)
         return self.center is not None
+
+
+# The camera of a page that follows something --------------------------------------------------------------------------
+
+RECENT = 240  # places of a camera that a page may still tell of
+
+
+class Aim:
+    """Where a page that follows something looks from: `offset` (3,) m, from what it looks at to its camera.
+
+    A page tells where its camera is some time after it was put there. A place that it was put at lately is therefore no
+    news; another one says that a person turned or moved the camera.
+    """
+
+    def __init__(self, offset: np.ndarray) -> None:
+        self.offset = np.array(offset, float)
+        self._places: deque[np.ndarray] = deque(maxlen=RECENT)
+
+    def hear(self, position: np.ndarray, look_at: np.ndarray) -> None:
+        """The page tells that its camera is at a position and looks at a point, (3,) m."""
+        if self._places:
+            distances = np.linalg.norm(np.array(self._places) - position, axis=1)
+            if distances.min() > 1e-3 * np.linalg.norm(self.offset):
+                self.offset = np.array(position - look_at, float)
+
+    def put(self, position: np.ndarray) -> None:
+        """The page was told to put its camera at a position, (3,) m."""
+        self._places.append(np.array(position, float))

@@ -253,12 +253,20 @@ def view(
         Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
         package, or its own folder.
     """
-    from ..live_session import open_session
+    from ...gallery import names
+    from ...view.live_server import PageServer, server_first
 
     given = {"dt": dt, "rtol": rtol, "method": method, "frame_rate": frame_rate, "solver": solver, "threads": threads}
     settings = {key: value for key, value in given.items() if value is not None}
     try:
-        opened = open_session(scene, host, port, True, settings, root)
+        page = None
+        if scene is None or scene in names():  # there is no file that could be refused: the browser may start at once
+            page = PageServer(host, port)
+            page.announce(True)
+        with server_first():
+            from ..live_session import open_session
+
+            opened = open_session(scene, host, port, True, settings, root, page)
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
         return REFUSED
