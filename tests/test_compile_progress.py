@@ -9,7 +9,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time
 from pathlib import Path
@@ -18,8 +17,9 @@ import numba
 import pytest
 
 import dalembert
+import processes
 from dalembert.cli.commands import all_commands
-from dalembert.core import cache_folders, compile_progress
+from dalembert.core import cache_folders, compile_progress, object_cache
 from dalembert.core.thread_pool import cores
 from dalembert.simulation import precompile as ahead
 
@@ -72,7 +72,7 @@ def begin(environment):
 
     def begin(program, **more):
         files = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
-        started.append(subprocess.Popen([sys.executable, "-c", program], env=environment, **files))
+        started.append(processes.python(program, env=environment, **files))
         return started[-1]
 
     yield begin
@@ -193,8 +193,10 @@ def test_ctrl_c_ends_all_processes_and_leaves_no_lock(begin, tmp_path):
     assert process.wait(60) == -signal.SIGINT
     assert not any(os.path.exists(f"/proc/{helper}") for helper in helpers)
     assert locked(tmp_path / "cache") == {}
-    left = [path.suffix for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert set(left) == {".lock"}
+    left = [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.suffix != ".lock"]
+    for path in left:  # a kernel that a helper finished before the signal reached the compiler of its parent: whole
+        assert path.name == "durations.json" or object_cache._unpacked(path) is not None, path
+    assert len(left) < 4  # not all three, with their durations
     assert begin(ONE).wait(120) == 0  # and the cache is as good as before
 
 

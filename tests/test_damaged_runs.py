@@ -3,7 +3,6 @@
 import os
 import random
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -15,6 +14,7 @@ import pytest
 import xarray
 
 import dalembert as dal
+import processes
 from dalembert.simulation import netcdf as netcdf_reader
 from dalembert.simulation.netcdf import READER, Reader, read_record
 from dalembert.simulation.trajectory import Trajectory, TrajectoryError
@@ -200,9 +200,7 @@ def test_ctrl_c_ends_the_wait_for_a_file(saved):
         "try:\n    netcdf_reader.READER.read(Path(sys.argv[1]))\nexcept KeyboardInterrupt:\n    print('interrupted')"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(dal.__file__).parents[1])}
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(saved)], stdout=subprocess.PIPE, text=True, env=environment
-    )
+    process = processes.python(program, str(saved), stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
     process.send_signal(2)

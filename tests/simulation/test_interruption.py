@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+import processes
 
 from .motions import double_pendulum, pendulum
 
@@ -47,9 +47,7 @@ IN_LONG_FRAMES = ["dop853", "rk4", "joint coordinates, fixed", "contact", "conta
 
 
 def start(text, *words):
-    return subprocess.Popen(
-        [sys.executable, "-c", text, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
-    )
+    return processes.python(text, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 def test_a_signal_in_a_long_frame_takes_effect_soon_by_every_method():
@@ -165,16 +163,8 @@ def build(height=1.0):
 
 def test_the_command_line_prints_the_table_of_an_interrupted_run(tmp_path):
     (tmp_path / "scene.py").write_text(SCENE)
-    command = [
-        sys.executable,
-        "-m",
-        "dalembert.cli",
-        "run",
-        str(tmp_path / "scene.py"),
-        "--out",
-        str(tmp_path / "run.nc"),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = "from dalembert.cli import main; raise SystemExit(main())"
+    process = start(program, "run", str(tmp_path / "scene.py"), "--out", str(tmp_path / "run.nc"))
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

@@ -1,0 +1,25 @@
+"""Processes that tests start: they end with the process that started them, however that ends."""
+
+import os
+import subprocess
+import sys
+
+# The pipe's other end is open in the process of the test alone.
+GUARD = (
+    "import os, threading; threading.Thread(target=lambda: os.read({pipe}, 1) or os._exit(1), daemon=True).start()\n"
+)
+
+
+def python(program, *words, **options):
+    """Start a Python program, as `subprocess.Popen` does with these options."""
+    end, own = os.pipe()
+    try:
+        command = [sys.executable, "-c", GUARD.format(pipe=end) + program, *words]
+        process = subprocess.Popen(command, pass_fds=[end], **options)
+    except BaseException:
+        os.close(own)
+        raise
+    finally:
+        os.close(end)
+    process.guard = open(own, "wb", 0)  # noqa: SIM115 - for as long as the process object is in use
+    return process
