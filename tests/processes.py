@@ -1,6 +1,7 @@
-"""Processes that tests start: they end with the process that started them, however that ends."""
+"""Processes that tests start and interrupt: they end with the process that started them, however that ends."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -8,6 +9,13 @@ import sys
 GUARD = (
     "import os, threading; threading.Thread(target=lambda: os.read({pipe}, 1) or os._exit(1), daemon=True).start()\n"
 )
+
+
+def heed_interrupts():
+    """Let SIGINT interrupt this process and those that it starts, also in the background of a shell, which has them ignore
+    it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def python(program, *words, **options):

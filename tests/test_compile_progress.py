@@ -23,6 +23,7 @@ from dalembert.core import cache_folders, compile_progress, object_cache
 from dalembert.core.thread_pool import cores
 from dalembert.simulation import precompile as ahead
 
+processes.heed_interrupts()
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 needs_processes = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at other processes")
 

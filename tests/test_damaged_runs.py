@@ -19,6 +19,8 @@ from dalembert.simulation import netcdf as netcdf_reader
 from dalembert.simulation.netcdf import READER, Reader, read_record
 from dalembert.simulation.trajectory import Trajectory, TrajectoryError
 
+processes.heed_interrupts()
+
 
 def arrays(count=20):
     turned = np.zeros((count, 2, 4))

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+import processes
 from dalembert.ensemble import store
 
 from .scenes import SETTINGS, ball, troubled
 
+processes.heed_interrupts()
 OVER = {"height": [1.0, 2.0, 3.0, 4.0]}
 
 

@@ -16,6 +16,7 @@ import processes
 
 from .motions import double_pendulum, pendulum
 
+processes.heed_interrupts()
 ROOT = Path(__file__).parents[2]
 SOON = 3.0  # s, on a busy machine; without a look at the keyboard each of these would take minutes
 
