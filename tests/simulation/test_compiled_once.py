@@ -361,7 +361,7 @@ def make(k):
     def f(t, y):
         if t > 1.0:
             raise ValueError("too late")
-        return k * helper(y[0]) + VALUES.sum() + np.cross(y, VALUES[0] * y)[0]
+        return k * helper(y[0]) + VALUES.sum() + np.ptp(VALUES[0] * y)
     return f
 
 order = [float(k) for k in sys.argv[2].split(",")]
