@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 # The pipe's other end is open in the process of the test alone.
 GUARD = (
@@ -31,3 +32,21 @@ def python(program, *words, **options):
         os.close(end)
     process.guard = open(own, "wb", 0)  # noqa: SIM115 - for as long as the process object is in use
     return process
+
+
+def wait_for_work(process, seconds):
+    """Wait until a process has used so much more processor time, however busy the machine is; where that cannot be read, so
+    long."""
+    try:
+        end = _processor_time(process) + seconds
+    except OSError:
+        time.sleep(seconds)
+        return
+    while _processor_time(process) < end and process.poll() is None:
+        time.sleep(0.01)
+
+
+def _processor_time(process):
+    with open(f"/proc/{process.pid}/stat") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -18,7 +18,8 @@ LAW = (
     1e-8  # m/s: how much the natural map found here may exceed the reported one; the engine's drift is of fourth order
 )
 OVERLAP = 1e-4  # m
-CROSS = np.cross(np.eye(3)[:, :, None], np.eye(3), axis=1).reshape(3, 9)  # v @ CROSS: the nine numbers of the matrix of v ×
+# v @ CROSS: the nine numbers of the matrix of v ×
+CROSS = np.cross(np.eye(3)[:, :, None], np.eye(3), axis=1).reshape(3, 9)
 
 
 class Watch:

@@ -119,14 +119,14 @@ def test_it_is_found_in_less_than_a_millisecond():
     Pointer(load_adapter(function))
     least = math.inf
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.thread_time()
         Pointer(load_adapter(force(0.1)))
-        least = min(least, time.perf_counter() - start)
+        least = min(least, time.thread_time() - start)
     assert least < 5e-3  # with what Numba takes for a dispatcher
-    start = time.perf_counter()
+    start = time.thread_time()
     for _ in range(20):
         Pointer(load_adapter(function))
-    assert (time.perf_counter() - start) / 20 < 2e-3
+    assert (time.thread_time() - start) / 20 < 2e-3
 
 
 def test_the_same_source_is_the_same_function_wherever_it_stands():
