@@ -128,7 +128,7 @@ def locked(cache):
 
 @pytest.mark.slow
 def test_elsewhere_than_on_a_terminal_each_kernel_is_one_line(begin, tmp_path):
-    out, err = begin(TWO).communicate(timeout=300)
+    out, err = begin(TWO).communicate(timeout=1800)
     assert out.strip() == f"{NAMES} False"
     first, *lines = err.splitlines()
     assert re.fullmatch(
@@ -140,7 +140,7 @@ def test_elsewhere_than_on_a_terminal_each_kernel_is_one_line(begin, tmp_path):
     }  # fmt: skip
     kept = json.loads((tmp_path / "cache" / "durations.json").read_text())
     assert sorted(kept) == NAMES and all(0.0 < s < 300.0 for s in kept.values())
-    out, err = begin(TWO).communicate(timeout=300)
+    out, err = begin(TWO).communicate(timeout=1800)
     assert (out.strip(), err) == ("[] False", "")
 
 
@@ -175,7 +175,7 @@ def test_waiting_for_another_process_is_said_and_ends_when_that_dies(begin, envi
     assert line == f"dalembert: waiting for process {other.pid}, which compiles threads (core.thread_pool) ...\n"
     assert waiting.poll() is None
     other.kill()
-    out, err = waiting.communicate(timeout=300)
+    out, err = waiting.communicate(timeout=1800)
     assert out == "True\n" and re.fullmatch(r"dalembert: compiled threads \(core.thread_pool\) in [\d.]+ s\n", err)
 
 
@@ -229,7 +229,7 @@ def test_what_a_helper_was_at_when_it_died_is_compiled_by_another(begin, tmp_pat
     until(helping)
     ((name, helper),) = found.items()
     os.kill(helper, signal.SIGKILL)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=1800)
     assert out.strip() == f"{NAMES} False"
     label = compile_progress.label(f"{name}.x")
     assert f"process {helper}, which compiled {label}, ended early (killed by signal 9)" in err

@@ -207,7 +207,7 @@ def test_ctrl_c_ends_the_wait_for_a_file(saved):
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.5)
     process.send_signal(2)
-    assert process.communicate(timeout=300)[0] == "interrupted\n"
+    assert process.communicate(timeout=1800)[0] == "interrupted\n"
 
 
 def test_files_are_read_by_one_process(saved, tmp_path):

@@ -179,7 +179,7 @@ def script(tmp_path):
 def test_control_c_ends_a_script_s_sweep_cleanly(tmp_path):
     process = script(tmp_path)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group
-    out, _ = process.communicate(timeout=300)
+    out, _ = process.communicate(timeout=1800)
     word, interrupted, done = out.split()
     assert (word, interrupted) == ("interrupted", "1") and 2 <= int(done) < 40
     assert len(list(tmp_path.glob("s/members/*.nc"))) == int(done)
@@ -188,7 +188,7 @@ def test_control_c_ends_a_script_s_sweep_cleanly(tmp_path):
 def test_a_sweep_that_is_killed_leaves_whole_files_only(tmp_path):
     process = script(tmp_path)
     process.kill()
-    process.communicate(timeout=300)
+    process.communicate(timeout=1800)
     files = list(tmp_path.glob("s/members/*.nc"))
     assert 2 <= len(files) < 40
     for file in files:

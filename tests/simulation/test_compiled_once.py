@@ -382,7 +382,7 @@ def process(tmp_path):
             **os.environ, "PYTHONPATH": str(Path(dal.__file__).parents[1]), "DALEMBERT_CACHE": str(tmp_path / "cache"), **more
         }  # fmt: skip
         command = [sys.executable, str(tmp_path / "program.py"), *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=True)
         return (*json.loads(done.stdout), done.stderr)
 
     return run

@@ -88,7 +88,7 @@ def test_a_script_that_simulates_is_interrupted_in_a_function_of_its_own():
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=300)
+    out, errors = process.communicate(timeout=1800)
     reached, frames, interrupted = out.split()
     assert (float(reached), frames, interrupted) == (pytest.approx(0.5), "6", "True")
     assert process.returncode != 0 and errors.rstrip().endswith("KeyboardInterrupt")
@@ -179,7 +179,7 @@ def test_the_command_line_prints_the_table_of_an_interrupted_run(tmp_path):
     assert process.stdout.readline() == "ready\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    out, errors = process.communicate(timeout=300)
+    out, errors = process.communicate(timeout=1800)
     assert process.returncode == 130, errors
     assert "(interrupted)" in out and "simulated time" in out and "Traceback" not in errors
     assert len(dal.Trajectory.load(tmp_path / "run.nc")) >= 1
