@@ -352,22 +352,25 @@ def test_an_event_of_time_steps_that_returns_no_number_is_named():
 
 def test_one_run_is_advanced_by_one_thread_at_a_time():
     import threading
-    import time
+
+    found, refused = [], threading.Event()
 
     def slow(t, x, q, v, w):
-        time.sleep(0.002)
+        if threading.current_thread() is not threading.main_thread():
+            assert refused.wait(300.0)
         return np.zeros(3)
 
     scene = pair()
     scene.external_force("slow", "one", function=slow)
     run = dal.Simulation(scene, method="rk4", dt=0.01)
-    found = []
 
     def advance():
         try:
             found.append(run.advance(0.3))
         except RuntimeError as error:
             found.append(str(error))
+            if len(found) == 2:
+                refused.set()
 
     threads = [threading.Thread(target=advance) for _ in range(3)]
     for thread in threads:

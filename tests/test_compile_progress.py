@@ -9,7 +9,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time
 from pathlib import Path
@@ -18,11 +17,13 @@ import numba
 import pytest
 
 import dalembert
+import processes
 from dalembert.cli.commands import all_commands
-from dalembert.core import cache_folders, compile_progress
+from dalembert.core import cache_folders, compile_progress, object_cache
 from dalembert.core.thread_pool import cores
 from dalembert.simulation import precompile as ahead
 
+processes.heed_interrupts()
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 needs_processes = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at other processes")
 
@@ -72,7 +73,7 @@ def begin(environment):
 
     def begin(program, **more):
         files = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **more}
-        started.append(subprocess.Popen([sys.executable, "-c", program], env=environment, **files))
+        started.append(processes.python(program, env=environment, **files))
         return started[-1]
 
     yield begin
@@ -100,7 +101,7 @@ def on_terminal(begin, program, columns=110):
     return written.decode(), process.wait()
 
 
-def until(true, seconds=120.0):
+def until(true, seconds=300.0):
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen"
@@ -127,7 +128,7 @@ def locked(cache):
 
 @pytest.mark.slow
 def test_elsewhere_than_on_a_terminal_each_kernel_is_one_line(begin, tmp_path):
-    out, err = begin(TWO).communicate(timeout=300)
+    out, err = begin(TWO).communicate(timeout=1800)
     assert out.strip() == f"{NAMES} False"
     first, *lines = err.splitlines()
     assert re.fullmatch(
@@ -139,7 +140,7 @@ def test_elsewhere_than_on_a_terminal_each_kernel_is_one_line(begin, tmp_path):
     }  # fmt: skip
     kept = json.loads((tmp_path / "cache" / "durations.json").read_text())
     assert sorted(kept) == NAMES and all(0.0 < s < 300.0 for s in kept.values())
-    out, err = begin(TWO).communicate(timeout=60)
+    out, err = begin(TWO).communicate(timeout=1800)
     assert (out.strip(), err) == ("[] False", "")
 
 
@@ -174,7 +175,7 @@ def test_waiting_for_another_process_is_said_and_ends_when_that_dies(begin, envi
     assert line == f"dalembert: waiting for process {other.pid}, which compiles threads (core.thread_pool) ...\n"
     assert waiting.poll() is None
     other.kill()
-    out, err = waiting.communicate(timeout=120)
+    out, err = waiting.communicate(timeout=1800)
     assert out == "True\n" and re.fullmatch(r"dalembert: compiled threads \(core.thread_pool\) in [\d.]+ s\n", err)
 
 
@@ -190,12 +191,14 @@ def test_ctrl_c_ends_all_processes_and_leaves_no_lock(begin, tmp_path):
     helpers = helpers_of(process)
     assert helpers
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == -signal.SIGINT
+    assert process.wait(300) == -signal.SIGINT
     assert not any(os.path.exists(f"/proc/{helper}") for helper in helpers)
     assert locked(tmp_path / "cache") == {}
-    left = [path.suffix for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert set(left) == {".lock"}
-    assert begin(ONE).wait(120) == 0  # and the cache is as good as before
+    left = [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.suffix != ".lock"]
+    for path in left:  # a kernel that a helper finished before the signal reached the compiler of its parent: whole
+        assert path.name == "durations.json" or object_cache._unpacked(path) is not None, path
+    assert len(left) < 4  # not all three, with their durations
+    assert begin(ONE).wait(300) == 0  # and the cache is as good as before
 
 
 @pytest.mark.slow
@@ -207,7 +210,7 @@ def test_helpers_end_with_their_parent(begin, tmp_path):
     helpers = helpers_of(process)
     process.kill()
     process.wait()
-    until(lambda: not locked(tmp_path / "cache"), 10.0)
+    until(lambda: not locked(tmp_path / "cache"), 60.0)
     assert helpers
 
 
@@ -226,7 +229,7 @@ def test_what_a_helper_was_at_when_it_died_is_compiled_by_another(begin, tmp_pat
     until(helping)
     ((name, helper),) = found.items()
     os.kill(helper, signal.SIGKILL)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=1800)
     assert out.strip() == f"{NAMES} False"
     label = compile_progress.label(f"{name}.x")
     assert f"process {helper}, which compiled {label}, ended early (killed by signal 9)" in err

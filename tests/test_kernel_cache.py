@@ -146,7 +146,7 @@ def test_processes_that_start_together_compile_once(place):
         )
         for _ in range(3)
     ]
-    assert sorted(process.communicate(timeout=120)[0].strip() for process in started) == [COMPILED, LOADED, LOADED]
+    assert sorted(process.communicate(timeout=1800)[0].strip() for process in started) == [COMPILED, LOADED, LOADED]
 
 
 @pytest.mark.parametrize("damage", ["empty", "truncated", "a bit", "a bit of the checksum", "another file", "a folder"])

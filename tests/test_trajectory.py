@@ -245,5 +245,5 @@ except OSError as error:
     whole = Path("run.nc").stat().st_size == size
     print("told", whole, [path.name for path in Path().iterdir()], len(dal.Trajectory.load("run.nc")))
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=1800)
     assert (done.returncode, done.stdout) == (0, "told True ['run.nc'] 7\n"), done.stderr

@@ -32,7 +32,7 @@ def test_responses_and_velocities_follow_from_the_matrices(kind):
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PROGRAM, scene, coordinates],
-        env=environment, capture_output=True, text=True, timeout=300,
+        env=environment, capture_output=True, text=True, timeout=1800,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
     found = json.loads(run.stdout.splitlines()[-1])

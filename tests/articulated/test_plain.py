@@ -28,7 +28,7 @@ def test_a_closed_chain_runs_without_compilation():
     path = os.pathsep.join([str(TESTS.parent / "src"), str(TESTS.parent)])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
     plain = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=1800
     )
     assert plain.returncode == 0, plain.stderr[-2000:]
     run = dal.Simulation(linkages.closed_chain(4), **RUN)

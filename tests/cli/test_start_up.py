@@ -30,7 +30,7 @@ except Served:
 
 
 def test_the_page_is_served_before_compiler_and_libraries_are_loaded():
-    found = subprocess.run([sys.executable, "-c", SERVE], capture_output=True, text=True, timeout=120, check=False)
+    found = subprocess.run([sys.executable, "-c", SERVE], capture_output=True, text=True, timeout=1800, check=False)
     assert "viewer: http://127.0.0.1:" in found.stderr
     assert found.stdout.strip() == "loaded:"
 

@@ -43,16 +43,10 @@ def found(collision, y, margin=0.0):
 
 def all_with_all(collision, boxes=None):
     """The oracle: every pair of bounded colliders of different bodies whose boxes, or fat boxes, overlap."""
-    places, colliders, order = collision.places, collision.colliders, sorted(collision.order.tolist())
-    places = places if boxes is None else boxes
-    world = colliders.body.max()
-    keys = set()
-    for i in order:
-        for j in order:
-            apart = (places.lower[i] > places.upper[j]).any() or (places.lower[j] > places.upper[i]).any()
-            if i < j and not apart and colliders.body[i] != colliders.body[j]:
-                keys.add(frozenset((i, j)))
-    return keys if world else set()
+    order, places = np.sort(collision.order), collision.places if boxes is None else boxes
+    lower, upper, body = places.lower[order], places.upper[order], collision.colliders.body[order]
+    meet = ((lower[:, None] <= upper) & (lower <= upper[:, None])).all(axis=-1) & (body[:, None] != body)
+    return {frozenset((int(i), int(j))) for i, j in order[np.argwhere(np.triu(meet, 1))]}
 
 
 def random_cloud(rng, count, box):

@@ -245,7 +245,8 @@ def test_particles_of_no_material_pass_through_everything():
     ground(scene)
     scene.add_particles("ghost", (0, 0, 0.1), mass=1.0, radius=0.01)
     scene.add_particles("grain", (1, 0, 0.1), mass=1.0, radius=0.01, material=dal.Material(0.2))
-    result = run(scene, 0.5, method="time_stepping")
+    with pytest.warns(dal.SimulationWarning, match="'ghost' have no material"):
+        result = run(scene, 0.5, method="time_stepping")
     assert result.state.particle_position[0, 2] == pytest.approx(0.1 - 0.5 * G * 0.25, abs=1e-10)
     assert result.state.particle_position[1, 2] == pytest.approx(0.01, abs=1e-12)
 

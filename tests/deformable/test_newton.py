@@ -130,6 +130,11 @@ def energy_of(run):
 HANGING = np.outer(np.linspace(0.0, 1.0, LINKS + 1), [0.0, 0.0, -1.0])
 
 
+ROUNDED = "ignore:the implicit steps of the particles missed"
+"""Positions rounded to 1e-16 m at 1e8 N/m are more than 1e-8 of the weights of a stiff chain, as the run says."""
+
+
+@pytest.mark.filterwarnings(ROUNDED)
 def test_a_stiff_chain_swings_down_to_its_static_shape():
     run = dal.simulate(stiff_chain(1.27, drag=8e-3), 5.0, method="implicit_euler", dt=1.0 / 60.0)
     assert (np.diff(energy_of(run)) <= 1e-11).all()
@@ -139,6 +144,7 @@ def test_a_stiff_chain_swings_down_to_its_static_shape():
     np.testing.assert_allclose(tension, 9.81e-3 * np.arange(LINKS, 0, -1), rtol=0, atol=1e-5)
 
 
+@pytest.mark.filterwarnings(ROUNDED)
 @pytest.mark.parametrize("method", IMPLICIT)
 def test_a_stiff_chain_that_hangs_is_stable(method):
     """At 4000 times the step at which leapfrog is at its limit, none gains energy that can be seen."""
@@ -152,6 +158,7 @@ def test_a_stiff_chain_that_hangs_is_stable(method):
 
 def test_newton_does_not_go_on_where_rounding_ends_it():
     """Of the forces in a chain this stiff nothing is known to 10⁻⁸ of its weight; two Newton steps a step tell as much."""
-    run = dal.simulate(stiff_chain(0.0), 1.0, method="implicit_euler", dt=1.0 / 60.0)
+    with pytest.warns(dal.SimulationWarning, match="missed their tolerance in 60 of 60 steps"):
+        run = dal.simulate(stiff_chain(0.0), 1.0, method="implicit_euler", dt=1.0 / 60.0)
     assert run._driver.counts["evaluations"] <= 3 * run._driver.counts["steps"]
     np.testing.assert_allclose(run.state.particle_position, HANGING, rtol=0, atol=1e-7)

@@ -29,7 +29,7 @@ def site(tmp_path_factory) -> Path:
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", str(folder / "trees"), str(DOCS),
          str(folder / "html")],
-        cwd=ROOT, capture_output=True, text=True, timeout=300,
+        cwd=ROOT, capture_output=True, text=True, timeout=1800,
         env=os.environ | {name: nowhere for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -83,7 +83,8 @@ def used(function: ast.FunctionDef) -> list[str]:
 
 def elsewhere(line: Line) -> str:
     """Where else a function of this name is, or what resembles it in its file."""
-    files = [str(path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.py"))]
+    likely = (path for path in sorted(PACKAGE.rglob("*.py")) if f"def {line.name}(" in path.read_text("utf-8"))
+    files = [str(path.relative_to(PACKAGE)) for path in likely]
     same = [file for file in files if line.name in functions(file)]
     if same:
         return f"there is one in {', '.join(same)}"

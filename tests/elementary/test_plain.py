@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 def test_plain_python_gives_the_bits_of_compiled_code():
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(
-        [sys.executable, "-m", "tests.elementary.arguments"], cwd=ROOT, capture_output=True, text=True, timeout=200,
+        [sys.executable, "-m", "tests.elementary.arguments"], cwd=ROOT, capture_output=True, text=True, timeout=1800,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path},
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]

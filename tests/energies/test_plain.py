@@ -18,6 +18,6 @@ def test_elements_without_compilation():
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, FILES)]
     path = os.pathsep.join([str(root / "src"), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=root, timeout=300)
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=root, timeout=1800)
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
     assert "passed" in run.stdout and "skipped" not in run.stdout

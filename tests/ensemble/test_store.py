@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+import processes
 from dalembert.ensemble import store
 
 from .scenes import SETTINGS, ball, troubled
 
+processes.heed_interrupts()
 OVER = {"height": [1.0, 2.0, 3.0, 4.0]}
 
 
@@ -168,7 +170,7 @@ def script(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
-    end = time.monotonic() + 120.0
+    end = time.monotonic() + 600.0
     while len(list(tmp_path.glob("s/members/*.nc"))) < 2 and time.monotonic() < end and process.poll() is None:
         time.sleep(0.02)
     return process
@@ -177,7 +179,7 @@ def script(tmp_path):
 def test_control_c_ends_a_script_s_sweep_cleanly(tmp_path):
     process = script(tmp_path)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=1800)
     word, interrupted, done = out.split()
     assert (word, interrupted) == ("interrupted", "1") and 2 <= int(done) < 40
     assert len(list(tmp_path.glob("s/members/*.nc"))) == int(done)
@@ -186,7 +188,7 @@ def test_control_c_ends_a_script_s_sweep_cleanly(tmp_path):
 def test_a_sweep_that_is_killed_leaves_whole_files_only(tmp_path):
     process = script(tmp_path)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=1800)
     files = list(tmp_path.glob("s/members/*.nc"))
     assert 2 <= len(files) < 40
     for file in files:

@@ -60,7 +60,7 @@ def extended(tmp_path):
         check = f"import dalembert\nassert dalembert.__file__.startswith({str(package)!r})\n"
         done = subprocess.run(
             [sys.executable, "-c", check + script],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=1800, check=False,
             env={**os.environ, "PYTHONPATH": str(package.parent)},
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr

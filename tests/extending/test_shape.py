@@ -76,7 +76,7 @@ def extended_package(folder, change=("", "")):
 def output_of(program, folder, plain="1"):
     """What a program prints in a process that imports the copy in `folder`, in plain Python unless told."""
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program, str(folder)], capture_output=True, text=True, timeout=500,
+        [sys.executable, "-W", "ignore", "-c", program, str(folder)], capture_output=True, text=True, timeout=1800,
         cwd=folder, env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_DISABLE_JIT": plain},
     )  # fmt: skip
 

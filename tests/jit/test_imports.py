@@ -44,7 +44,7 @@ def loaded(program, *arguments):
     """Which parts of the compiler a program imports, in a process of its own."""
     program += f"\nimport sys\nprint('loaded:', *(name for name in {COMPILER} if name in sys.modules))"
     found = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=1800, check=False
     )
     assert found.returncode == 0, found.stderr
     return found.stdout.splitlines()[-1].split()[1:]

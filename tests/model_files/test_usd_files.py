@@ -318,7 +318,7 @@ def test_a_text_of_many_beginnings_is_refused_soon(tmp_path):
     path = tmp_path / "many.usda"
     for text in ("/*" * 500_000, '"""' * 500_001, "@@@" * 500_001, "'" * 1_000_001, "'''\\" * 300_000):
         path.write_text("#usda 1.0\n" + text)
-        start = time.monotonic()
+        start = time.thread_time()
         with pytest.raises(ValueError, match="without an end"):
             require_shallow(path)
-        assert time.monotonic() - start < 10.0
+        assert time.thread_time() - start < 10.0

@@ -53,7 +53,7 @@ def execute(notebook, folder, monkeypatch):
     """Run all cells in a kernel of this Python, in a folder; raises CellExecutionError where one fails."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(dalembert.__file__).parents[1]), *sys.path]))
     where = {"metadata": {"path": str(folder)}}
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=where).execute()
+    nbclient.NotebookClient(notebook, timeout=1800, kernel_name="python3", resources=where).execute()
     return notebook
 
 

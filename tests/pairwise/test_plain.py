@@ -28,6 +28,6 @@ def test_forces_are_the_same_without_compilation(tmp_path):
     code = f"import numpy; from tests.pairwise.test_plain import results; numpy.save({str(file)!r}, results())"
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=ROOT, timeout=300)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, cwd=ROOT, timeout=1800)
     for plain, compiled in zip(np.load(file), results(), strict=True):
         np.testing.assert_allclose(plain, compiled, rtol=1e-12, atol=1e-12 * np.abs(compiled).max())

@@ -18,6 +18,8 @@ LAW = (
     1e-8  # m/s: how much the natural map found here may exceed the reported one; the engine's drift is of fourth order
 )
 OVERLAP = 1e-4  # m
+# v @ CROSS: the nine numbers of the matrix of v ×
+CROSS = np.cross(np.eye(3)[:, :, None], np.eye(3), axis=1).reshape(3, 9)
 
 
 class Watch:
@@ -95,10 +97,9 @@ class Step:
         self.before = record.momentum.values[k], record.angular_momentum.values[k]
         self.after = record.momentum.values[k + 1], record.angular_momentum.values[k + 1]
         self.position = record.position.values[k] + 0.5 * DT * self.before[0] / self.mass[:, None]
-        self.inverse = []
-        for i, body in enumerate(bodies):
-            turn = free_rotation(record.orientation.values[k, i], self.before[1][i], body.inertia, 0.5 * DT)
-            self.inverse.append(turn @ np.linalg.inv(body.inertia) @ turn.T)
+        inertia = np.array([body.inertia for body in bodies])
+        turns = free_rotations(record.orientation.values[k], self.before[1], inertia, 0.5 * DT)
+        self.inverse = list(turns @ np.linalg.inv(inertia) @ turns.transpose(0, 2, 1))
         self.sizes = [size_of(body) for body in bodies]
 
     def newton_problems(self, turning=True):
@@ -235,13 +236,14 @@ def project(x, normal, mu):
     return n * normal + mu * n * t / size
 
 
-def free_rotation(q, momentum, inertia, time, pieces=32):
-    """The rotation matrix after free motion from the orientation q (w first), by classical Runge–Kutta steps."""
-    turn, inverse = rotations(q), np.linalg.inv(inertia)
+def free_rotations(q, momentum, inertia, time, pieces=32):
+    """The rotation matrices (n, 3, 3) after free motion from the orientations q (n, 4; w first), by classical Runge–Kutta
+    steps. momentum : (n, 3). inertia : (n, 3, 3)."""
+    turn, inverse, momentum = rotations(q), np.linalg.inv(inertia), momentum[:, :, None]
 
     def rate(matrix):
-        x, y, z = matrix @ (inverse @ (matrix.T @ momentum))
-        return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]) @ matrix
+        velocity = matrix @ (inverse @ (matrix.transpose(0, 2, 1) @ momentum))
+        return (velocity[:, :, 0] @ CROSS).reshape(-1, 3, 3) @ matrix
 
     h = time / pieces
     for _ in range(pieces):

@@ -9,6 +9,8 @@ import pytest
 from .contact_checks import LAW, Step, contact_problems, overlap_problems, watched_run
 from .contact_scenes import random_contact_scene
 
+pytestmark = pytest.mark.filterwarnings("ignore:overlap at the start")  # bodies are put anywhere
+
 
 @pytest.mark.parametrize("block", range(10))
 def test_steps_obey_newton_and_coulomb(block):

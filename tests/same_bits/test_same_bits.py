@@ -48,7 +48,7 @@ def test_the_bits_are_those_that_are_kept_on_an_older_processor():
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-m", "tests.same_bits.scenes"], cwd=ROOT, capture_output=True, text=True,
-        timeout=500, env={**os.environ, **OLD, "PYTHONPATH": path},
+        timeout=1800, env={**os.environ, **OLD, "PYTHONPATH": path},
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
     require_kept(json.loads(run.stdout))

@@ -14,7 +14,7 @@ def stones():
     return scene
 
 
-def wait_for(condition, patience=60.0):
+def wait_for(condition, patience=300.0):
     """Wait until `condition()` holds."""
     deadline = time.monotonic() + patience
     while not condition():

@@ -23,7 +23,7 @@ def test_every_combination_of_content_and_method_runs_or_is_refused():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(dal.__file__).parents[1]), str(root)])}
     found = subprocess.run(
         [sys.executable, "-m", "tests.simulation.combinations", "0", str(NUMBERS)],
-        env=environment, capture_output=True, text=True, timeout=600, check=False,
+        env=environment, capture_output=True, text=True, timeout=1800, check=False,
     )  # fmt: skip
     assert found.returncode == 0, f"{found.stdout[-600:]}\n{found.stderr[-2000:]}"
     assert "DEFECT" not in found.stdout

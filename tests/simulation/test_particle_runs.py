@@ -295,7 +295,7 @@ def test_a_wind_of_the_users_that_blows_evenly_equals_the_wind(method):
     for fields in ({"velocity": (1.0, 2.0, 0.5)}, {"function": lambda t, x: (1.0, 2.0, 0.5)}):
         scene = sheet()
         scene.wind("wind", "flag", density=1.0, **fields)
-        ends.append(dal.simulate(scene, 0.1, method=method, dt=5e-3, newton_tolerance=1e-13).state.y.copy())
+        ends.append(dal.simulate(scene, 0.1, method=method, dt=2.5e-3, newton_tolerance=1e-13).state.y.copy())
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-10)
 
 

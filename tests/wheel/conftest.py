@@ -1,5 +1,6 @@
 """The wheel, built and installed in a place without a compiler, a cache of kernels and Numba."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -48,7 +49,7 @@ class Place:
                  "DALEMBERT_CACHE": os.fspath(self.cache), "TMPDIR": os.fspath(self.folder)}  # fmt: skip
         program = self.environment / "bin" / command[0]
         done = subprocess.run(
-            [program, *command[1:]], env=where, cwd=self.folder, capture_output=True, text=True, timeout=600
+            [program, *command[1:]], env=where, cwd=self.folder, capture_output=True, text=True, timeout=1800
         )
         assert done.returncode == 0, done.stderr
         return done
@@ -56,9 +57,13 @@ class Place:
 
 @pytest.fixture(scope="session")
 def library():
-    """The folder that `make wheel` makes: made here if it is not there, or of other sources."""
+    """The folder that `make wheel` makes: made here if it is not there, or of other sources, by one process of the tests."""
     folder = ROOT / "out" / "library"
-    done = subprocess.run([sys.executable, "-m", "dalembert.cli.build_library", folder], capture_output=True, text=True)
+    folder.parent.mkdir(exist_ok=True)
+    with open(folder.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, "-m", "dalembert.cli.build_library", folder]
+        done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -30,6 +30,7 @@ from numba.core.registry import cpu_target
 from numba.core.typed_passes import NoPythonBackend, NopythonTypeInference, PreLowerStripPhis
 from numba.core.untyped_passes import FixupArgs, GenericRewrites, IRProcessing, ReconstructSSA, TranslateByteCode
 
+from . import interrupt
 from .object_cache import ObjectFile
 from .status import ENDS_RUN
 
@@ -127,6 +128,7 @@ class Compiler(compiler.CompilerBase):  # type: ignore[misc]
     running = 0  # how many of them are, one inside the other
 
     def compile_extra(self, function: Any) -> Any:
+        interrupt.poll_compilation()
         collecting = gc.isenabled()
         gc.disable()  # the compiler's objects are many, and are needed to the end
         Compiler.running += 1
@@ -233,6 +235,7 @@ def optimise(module: Any, machine: Any, symbols: Collection[str]) -> None:
     passes.add_instruction_combine_pass()
     passes.add_jump_threading_pass()
     passes.run(module, inline)
+    interrupt.poll_compilation()
     full = codegen.create_pass_builder(machine, opt=3, loop_vectorize=True, slp_vectorize=False)
     full.getModulePassManager().run(module, full)
     for value in (*module.functions, *module.global_variables):
@@ -250,7 +253,9 @@ def compile_for_host(function: Callable[..., Any], signature: str, symbol: str, 
     functions = sum(not found.is_declaration for found in module.functions)
     size = len(module.as_bitcode())
     machine = cpu_target.target_context.codegen()._tm
+    interrupt.poll_compilation()
     optimise(module, machine, {symbol})
+    interrupt.poll_compilation()
     code = bytes(machine.emit_object(module))
     return ObjectFile(code, functions, size, time.process_time() - begun)
 

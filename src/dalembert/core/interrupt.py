@@ -3,16 +3,19 @@
 A signal handler of Python runs between two instructions of Python, wherever that is. An exception raised there would be lost
 in a callback from compiled code (ctypes only prints it), and could leave half a frame behind anywhere else. So a run defers
 the signal: it takes effect in a function of the user's at once, and elsewhere at the next `poll`, which runs call between two
-calls of compiled code. Only the main thread of a process receives signals; in other threads all of this does nothing.
+calls of compiled code. While kernels compile the same holds: Numba and LLVM have callbacks and finalizers, in which Python
+prints the exception and goes on. Only the main thread of a process receives signals; in other threads all of this does
+nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 # Those of the module `signal` without its enumerations, which take 10 µs a call: as long as many a step.
 from _signal import getsignal, signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from signal import SIGINT
 from time import perf_counter
 from typing import Any
@@ -20,14 +23,15 @@ from typing import Any
 
 class _State:
     """handler : what handled the signal before; None where nothing is deferred. waiting : arguments of a signal that came
-    meanwhile. immediate : whether a function of the user's runs."""
+    meanwhile. immediate : whether a function of the user's runs. compiling : whether it is compilation, and not a run, that
+    defers."""
 
-    __slots__ = ("handler", "immediate", "waiting")
+    __slots__ = ("compiling", "handler", "immediate", "waiting")
 
     def __init__(self) -> None:
         self.handler: Callable[..., Any] | None = None
         self.waiting: tuple[Any, ...] | None = None
-        self.immediate = False
+        self.immediate = self.compiling = False
 
 
 INTERRUPT = int(SIGINT)
@@ -97,6 +101,27 @@ def call(function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     finally:
         _state.immediate = immediate
+
+
+@contextlib.contextmanager
+def compiling() -> Iterator[None]:
+    """A context within which Ctrl-C waits for `poll_compilation`. Within a run it waits for `poll`, as ever: kernels may be
+    compiled in the middle of a frame."""
+    if _state.handler is not None or threading.get_ident() != _main:
+        yield
+        return
+    with Deferred():
+        _state.compiling = True
+        try:
+            yield
+        finally:
+            _state.compiling = False
+
+
+def poll_compilation() -> None:
+    """Let a signal that waits take effect where only `compiling` defers it."""
+    if _state.compiling:
+        poll()
 
 
 # The pace of a run ----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 
-from . import cache_folders, compile_progress
+from . import cache_folders, compile_progress, interrupt
 
 MAGIC = b"dalembert object 2\n"
 
@@ -82,7 +82,7 @@ class CachedObject:
         found = self.read()
         if found is not None:
             return found
-        with alone(self._folder, self._stem, self._kernel):
+        with interrupt.compiling(), alone(self._folder, self._stem, self._kernel):
             found = self.read()
             if found is None:
                 with compile_progress.compiling(self._kernel):
@@ -106,6 +106,7 @@ def alone(folder: str, name: str, kernel: str, wait: bool = False) -> Iterator[N
                 if time.monotonic() - start > SILENT:
                     compile_progress.wait(kernel, cache_folders.locked_by(folder, name))
                 time.sleep(POLL)
+                interrupt.poll_compilation()
         compile_progress.leave(kernel)
         yield
     finally:

@@ -287,7 +287,8 @@ class ParticleReport:
     solves : of linear systems. iterations : of conjugate gradients in them.
     unconverged : solves that missed their tolerance.
     indefinite : those whose matrix was found not to be positive definite.
-    unsolved : time steps that ended above the tolerance; with one linear solve a step, those whose last one missed its own.
+    unsolved : time steps that ended above the tolerance, and above 1e-8 or what rounding of positions explains; with one
+        linear solve a step, those whose last one missed its own.
     gradient : the largest of a step, relative to its forces; with one linear solve a step, of those unsolved.
     unsettled : time steps in which bodies moved otherwise than the particles on them assumed, after all rounds of both.
     mismatch : m/s, the largest difference that was left; see `rounds`.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ..contact.solvers import SOLVERS
-from ..core import cache_folders, compile_progress
+from ..core import cache_folders, compile_progress, interrupt
 from ..core.jit import C_FUNCTIONS, DISABLED, CFunction
 from ..core.thread_pool import cores
 
@@ -62,13 +62,14 @@ def precompile(wanted: Iterable[CFunction]) -> dict[str, float]:
     names = [item.name for item in missing]
     count = min(cores(), len(missing))
     helpers: list[Helper] = []
-    with compile_progress.batch(names, count) as seconds:
+    with interrupt.compiling(), compile_progress.batch(names, count) as seconds:
         try:
             for _ in range(count - 1):
                 helpers += filter(None, [Helper.start(names)])
             compile_free(names)
             while helpers:
                 helpers[0].wait(0.1)
+                interrupt.poll_compilation()
                 for helper in [helper for helper in helpers if helper.over]:
                     helpers.remove(helper)
                     if helper.died():
@@ -176,7 +177,8 @@ class Helper:
 
 def help_compile(names: Sequence[str]) -> None:
     """What a helper does: `compile_free`. Ctrl-C, which reaches it too, and the end of its parent end it at once."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as in background jobs of a shell
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def end_with_parent() -> None:
         while os.read(0, 1):

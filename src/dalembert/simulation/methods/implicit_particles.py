@@ -29,7 +29,8 @@ class ImplicitParticles(FixedSteps):
     name : "linear_implicit_euler" (one linear solve a step), or, by Newton's method, "implicit_euler", "implicit_midpoint" or
         "bdf2".
     dt : step, s; chosen from sizes, speeds and stiffness if not given.
-    newton_tolerance : the gradient at which Newton's method ends, relative to the forces of the step.
+    newton_tolerance : the gradient at which Newton's method ends, relative to the forces of the step. A smaller one than the
+        rounding of positions allows is met as far as it allows, if that is within 1e-8.
     linear_solver : "cg" (conjugate gradients) or "direct" (SciPy's sparse LU).
     linear_tolerance : relative residual of conjugate gradients.
     solver, iterations, tolerance, threads, sleep_after : of the bodies beside them, as of `TimeStepping`.

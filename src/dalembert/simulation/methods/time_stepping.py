@@ -34,7 +34,8 @@ class TimeStepping(FixedSteps):
         so long, sleep until another body touches them or the state is changed. Not bodies with joints, springs or forces of
         their own; in joint coordinates a robot sleeps as a whole, unless motors, springs between bodies or forces of its own
         drive it. Contacts of sleeping bodies are not reported. What particles push stays awake.
-    newton_tolerance : a step of particles with a larger gradient, relative to its forces, counts as unsolved.
+    newton_tolerance : a step of particles with a larger gradient, relative to its forces, counts as unsolved, unless rounding
+        explains it; see `ImplicitParticles`.
     linear_tolerance : relative residual of the linear system of particles that touch or are attached to bodies.
 
     Raises ValueError for an unknown solver and impossible numbers.
