@@ -20,9 +20,7 @@ from .cone import tangent_norm
 from .cone_iterate import is_fixed, load_best
 from .cone_problem import LEFT, POINT, contact_rate, push_contact, push_row
 
-JAMMED = (
-    100.0  # times the speeds of the step, in the metric of masses: bodies that would have to be faster cannot give way
-)
+JAMMED = 100.0  # times the speeds of the step, in the metric of masses: such bodies cannot give way
 
 
 @njit
