@@ -145,8 +145,9 @@ def test_springs_of_two_surfaces_are_in_series():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"stiffness": -1.0}, "stiffness is -1.0; give a number above 0"),
-        ({"stiffness": 0.0}, "stiffness is 0.0; give a number above 0"),
+        ({"stiffness": -1.0}, "stiffness is -1.0; give a number from 1e-09"),
+        ({"stiffness": 0.0}, "stiffness is 0.0; give a number from 1e-09"),
+        ({"stiffness": 1e-300}, "stiffness is 1e-300; give a number from 1e-09"),
         ({"stiffness": float("nan")}, "stiffness is nan"),
         ({"stiffness": float("inf")}, "stiffness is inf"),
         ({"stiffness": 1e3, "damping": -1.0}, "damping is -1.0; give a number from 0"),

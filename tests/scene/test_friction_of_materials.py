@@ -44,7 +44,7 @@ def test_only_what_is_given_is_shown():
         ({"static_friction": 0.7}, "static_friction is 0.7 without stribeck_velocity; give both"),
         ({"stribeck_velocity": 0.1}, "stribeck_velocity is 0.1 without static_friction; give both"),
         ({"static_friction": 0.2, "stribeck_velocity": 0.1}, "static_friction is 0.2, below friction, 0.5"),
-        ({"static_friction": 0.7, "stribeck_velocity": 0.0}, "stribeck_velocity is 0.0; give a number above 0"),
+        ({"static_friction": 0.7, "stribeck_velocity": 0.0}, "stribeck_velocity is 0.0; give a number from 1e-12"),
     ],
 )
 def test_coefficients_that_cannot_be_are_refused(given, said):

@@ -30,6 +30,8 @@ def scene():
         ({"motion": Keyframes([0, 1], [0.0, 1.0])}, "its keyframes are numbers"),
         ({"surface_velocity": (1, 0, 0), "mass": 1.0}, "leave out mass"),
         ({"surface_velocity": (1, NAN, 0)}, "surface_velocity"),
+        ({"surface_velocity": (1e12, 0, 0)}, "surface_velocity is .*; give at most 1e.06 m/s"),
+        ({"motion": lambda t: ((0, 0, 0), (1, 0, 0, 0))}, "returns .*seven numbers"),
         ({"surface_spin": (1, 0, 0), "material": None}, "needs a shape and a material"),
     ],
 )

@@ -6,6 +6,8 @@ Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in t
 2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a
    residual at which most contacts have found out whether they stick, slide or open; then multipliers from there.
 3. Where that fails, sweeps, and the same from points further inside.
+
+It ends early where the impulses show that bodies are jammed (`jamming`): then there is no solution.
 """
 
 import numpy as np
@@ -18,6 +20,7 @@ from .cone_interior_point import run_interior
 from .cone_iterate import load_best, needs_impulses, prepare, store_best
 from .cone_multipliers import run_multipliers, sweep_contacts
 from .cone_problem import NEED_MORE, NOT_CONVERGED, NOT_FINITE, SOLVED, ConeProblem, evaluate, measure, plan_matrix
+from .jamming import is_jammed
 
 WARM = 12  # factorizations from a warm start
 # Residual over the typical speed at which the interior point ends, at the first start and, of that, at each further one; and
@@ -25,12 +28,14 @@ WARM = 12  # factorizations from a warm start
 HANDOVER, LATER, NEAR = 1e-5, 1e-3, 10.0
 MULTIPLIERS, STARTS = 80, 4  # most factorizations after it, and starts
 INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones the first two starts are, and how much further the next two
-PATIENCE, PATIENT = 15, 25  # steps of the interior point without progress, and where it adapts De Saxcé's term
+# Steps of the interior point without progress, where it adapts De Saxcé's term, and from a warm start that is jammed
+PATIENCE, PATIENT, JAMMED = 15, 25, 5
 
 
 @njit
 def run(problem):
-    """From the warm start if there is one; else, and where that fails, from starts of the interior point."""
+    """From the warm start if there is one; else, and where that fails, from starts of the interior point, until bodies are
+    found to be jammed."""
     step = problem.step[0]
     if not needs_impulses(problem):
         return
@@ -38,17 +43,23 @@ def run(problem):
         store_best(problem, evaluate(problem))
         run_multipliers(problem, WARM)
     factor, handover = INSIDE, HANDOVER * step.speed
+    jammed = step.iterations > 0 and is_jammed(problem)
     for start in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
             break
         if start > 0:
+            if is_jammed(problem):
+                break
             sweep_contacts(problem)
             run_multipliers(problem, MULTIPLIERS)
             if step.residual <= step.tolerance:
                 break
         adapts = start % 2 == 0
-        run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, PATIENT if adapts else PATIENCE)
+        patience = JAMMED if jammed else PATIENT if adapts else PATIENCE
+        run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, patience)
         load_best(problem)
+        if is_jammed(problem):
+            break
         run_multipliers(problem, MULTIPLIERS)
         if not adapts:
             factor *= FURTHER

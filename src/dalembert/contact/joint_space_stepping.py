@@ -170,6 +170,11 @@ class JointContactStepper(ContactStepper):
         """The state of the last step that was made: of one that failed nothing is kept."""
         return y
 
+    @property
+    def speeds_of_drift(self) -> np.ndarray:
+        """(speeds,) with which the last free motion to the middle of a step began: those after an impact on the way."""
+        return np.array(self._joint_space.before)
+
     def _own_fields(self) -> list[Field]:
         roots = self._joint_space.roots  # their momenta after a step are those before the next
         kept = {name: REAL for name in ("momentum", "turning", "impulse", "moment")}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 2.5, "dt": 1 / 960, "iterations": 60, "frame_rate": 120.0}
+SETTINGS: RunSettings = {"duration": 2.5, "dt": 1 / 960, "frame_rate": 120.0}
 THICKNESS, WIDTH, HEIGHT = 0.01, 0.03, 0.05  # m
 SPACING = 0.025  # m, from one to the next
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 3.0, "dt": 1 / 240, "iterations": 40, "frame_rate": 30.0}
+SETTINGS: RunSettings = {"duration": 3.0, "dt": 1 / 240, "frame_rate": 30.0}
 
 
 def build(hulls: int = 40, corners: int = 12, side: float = 1.2, seed: int = 1) -> Scene:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulation.settings import RunSettings
     from ..simulation.simulation import Simulation
 
-SETTINGS: RunSettings = {"duration": 6.0, "dt": 1 / 240, "iterations": 30, "frame_rate": 30.0}
+SETTINGS: RunSettings = {"duration": 6.0, "dt": 1 / 240, "frame_rate": 30.0}
 SPACING = 0.2
 MU = 0.5
 

@@ -27,6 +27,7 @@ MOST = {
     "restitution": 1.0, "rolling_friction": 10.0, "torsional_friction": 10.0, "stribeck_velocity": 1e3, "stiffness": 1e15,
     "damping": 1e15,
 }  # fmt: skip
+LEAST = {"stribeck_velocity": 1e-12, "stiffness": 1e-9}
 UNITS = {
     "rolling_friction": " m", "torsional_friction": " m", "stribeck_velocity": " m/s", "stiffness": " N/m",
     "damping": " N s/m",
@@ -365,8 +366,9 @@ def _coefficient(owner: str, name: str, value: object) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = math.nan
-    positive = name in ("stribeck_velocity", "stiffness")
-    if not 0.0 <= number <= most or (positive and number == 0.0):
-        least = "above 0, at most" if positive else "from 0 to"
-        raise ValueError(f"{owner}: {name} is {value!r:.80}; give a number {least} {most:g}{UNITS.get(name, '')}")
+    least = LEAST.get(name, 0.0)
+    if not least <= number <= most:
+        raise ValueError(
+            f"{owner}: {name} is {value!r:.80}; give a number from {least:g} to {most:g}{UNITS.get(name, '')}"
+        )
     return number

@@ -321,9 +321,16 @@ def moves_by_command(item: Any) -> bool:
 def pose_of(owner: str, motion: Callable[[float], Any], t: float) -> tuple[np.ndarray, tuple[float, ...]]:
     """Position and unit quaternion that a function of the user's returns at a time. Raises ValueError."""
     try:
-        found = np.asarray(motion(t), dtype=float)
+        given = motion(t)
     except Exception as error:
         raise ValueError(f"{owner}: its motion fails at t = {t:g} s: {error!r}; give a function of the time") from None
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{owner}: its motion returns {given!r:.80} at t = {t:g} s; return a position of three numbers, or position and "
+            "quaternion as seven numbers (x, y, z, w, x, y, z)"
+        ) from None
     if found.shape not in ((3,), (7,)):
         raise ValueError(
             f"{owner}: its motion returns numbers of shape {found.shape} at t = {t:g} s; return a position of shape (3,), or "

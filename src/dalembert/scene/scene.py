@@ -20,7 +20,7 @@ from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, 
 from .force import Force, ForceMethods
 from .joint import End, Frame, Joint, JointMethods, Link
 from .mass import volume_of
-from .motion import SET, Keyframes, Motion, motion_of_body
+from .motion import FASTEST, SET, Keyframes, Motion, motion_of_body
 from .particle_forces import ParticleForceMethods
 from .particles import Particle, ParticleForce, ParticleMethods, Particles
 from .scene_warnings import density_warnings, orientation_warnings
@@ -245,6 +245,9 @@ class Scene(
         found = motion_of_body(owner, SET if motion is None else motion, **pose)
         given = {"surface_velocity": surface_velocity, "surface_spin": surface_spin}
         slides = [real_array(owner, key, STILL if v is None else v, (3,)) for key, v in given.items()]
+        for key, slide in zip(given, slides, strict=True):
+            if float(np.linalg.norm(slide)) > FASTEST:
+                raise ValueError(f"{owner}: {key} is {slide.tolist()}; give at most {FASTEST:g} m/s or rad/s")
         body = Body(
             name, shape, 0.0, np.zeros((3, 3)), np.zeros(3), position=found.position, orientation=found.orientation,
             velocity=np.zeros(3), angular_velocity=np.zeros(3),

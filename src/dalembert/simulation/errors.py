@@ -94,12 +94,11 @@ def explain(simulation: Any, status: int) -> str:
 
 def _turns_too_far(simulation: Any) -> str:
     """Which joint turns too far in a step, by how much, and the way out."""
-    own, dt = simulation._mechanism, float(simulation._driver.step)
-    first, nodes = len(own.layout.start), own.tables.tree.nodes
+    own, dt, nodes = simulation._mechanism, float(simulation._driver.step), simulation._mechanism.tables.tree.nodes
     turning = np.concatenate(
         [np.arange(node.last - min(3, node.last - node.first), node.last) for node in nodes if node.kind in TURNING]
     ).astype(int)
-    speeds = np.abs(own.z[first : first + len(own.layout.freedoms)][turning])
+    speeds = np.abs(simulation._driver.speeds_of_drift[turning])
     which = int(np.argmax(speeds))
     speed, name = float(speeds[which]), own.layout.freedom_names[turning[which]]
     return (
