@@ -22,15 +22,14 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, Stepper
 from ..model.compile import Model
 from ..model.tables import System
-from ..scene.sensor import Camera, ContactForce, ForceTorque, JointState, Range, Sensor, Touch
+from ..scene.sensor import Camera, ForceTorque, JointState, Range, Sensor
 from ..symbolic.mechanism import PlacedMechanism
 from .camera import Renderer
-from .instant import Evaluator, clear_released, take_coordinates
+from .instant import ON_CONTACTS, Evaluator, clear_released, take_coordinates
 from .measure import Instant, Rays, measure
 from .noise import Noise
 
 SAME_TIME = 1e-9  # of the time between two samples, or of a step: times closer than this are one
-ON_CONTACTS = (Touch, ContactForce)
 
 
 class Samples(NamedTuple):
@@ -50,7 +49,8 @@ class Reading:
         self.sensor = sensor
         self._refresh = refresh
         self._noise = Noise(sensor.seed, sensor.name, sensor.shape)
-        self._noisy, self._drawn = bool(np.asarray(sensor.noise).any()), bool(np.asarray(sensor.bias_deviation).any())
+        self._deviation, self._drawn = np.asarray(sensor.noise), bool(np.asarray(sensor.bias_deviation).any())
+        self._noisy = bool(self._deviation.any())
         self._offset: Any = np.asarray(sensor.bias)
         if self._drawn:
             self._offset = self._offset + np.asarray(sensor.bias_deviation) * self._noise.of_sample(-1)
@@ -116,7 +116,7 @@ class Reading:
         """Add noise to a value, and keep it as sample `number`."""
         if value.dtype.kind == "f":
             if self._noisy:
-                value = value + np.asarray(self.sensor.noise) * self._noise.of_sample(number)
+                value = value + self._deviation * self._noise.of_sample(number)
             value = np.asarray(value + self._offset, value.dtype if isinstance(self.sensor, Camera) else float)
         value.flags.writeable = False
         self._times.append(time)

@@ -28,7 +28,7 @@ MODULES = (
     "symbolic.generalized", "symbolic.constrained", "ensemble.batch_kernel", "core.thread_pool", "collide.particles",
     "collide.query", "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.equilibrate",
     "pairwise.forces", "dynamics.joint_space.queries", "dynamics.forces", "impact.contact_law", "view.canvas",
-    "view.drawing",
+    "view.drawing", "sensors.kernels",
 )  # fmt: skip
 """The modules of the package with entry points, those that take longest to compile first."""
 

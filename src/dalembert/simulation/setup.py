@@ -140,6 +140,10 @@ def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFuncti
     bodies_collide = model.scene.touching() and (model.body_names or not method.steps_particles(model))
     if bodies_collide:
         parts += [DETECT, *dict.fromkeys(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
+    if model.scene.sensors:
+        from ..sensors.kernels import KERNELS as SENSORS
+
+        parts += SENSORS
     return [*parts, *method.compiled(model)]
 
 
