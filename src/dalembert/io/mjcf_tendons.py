@@ -262,6 +262,10 @@ def _on_path(tendon: Tendon, law: _Law, built: Built, warnings: Warnings) -> Non
     scene, path = built.scene, path_of(tendon, built)
     name = free_name(tendon.name, scene.forces)
     at_start = _length(tendon, path, built)
+    if law.stiffness and law.springlength is None and any(axis.rest for axis in built.axes.values()):
+        raise NotACable(
+            "its springlength is that at the springref of the joints, which is not the initial pose; give it one"
+        )
     low, high = law.springlength or (at_start, at_start)
     if tendon.is_straight and low == high and (law.stiffness or law.damping):
         (a, at_a), (b, at_b) = path
@@ -308,7 +312,7 @@ def _on_joint(tendon: Tendon, law: _Law, built: Built) -> None:
         raise NotACable(f"joint {axis.name!r:.60} does not move with it")
     joint, scene = built.joints[axis.name], built.scene
     if law.stiffness or law.damping:
-        low, high = law.springlength or (c * axis.zero, c * axis.zero)
+        low, high = law.springlength or (c * (axis.zero + axis.rest),) * 2
         if low != high:
             raise NotACable("its spring has a range of lengths in which it does nothing")
         scene.torsion_spring(
