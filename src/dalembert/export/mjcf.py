@@ -27,12 +27,13 @@ from ..scene.forces.cable import ElasticCable, SlackCable
 from ..scene.joint import Joint, Link, Part
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, ConvexHull, HeightField, Shape
+from .mjcf_sensors import write_sensors
 from .shown import ExportWarning, free_name, holds_particle, passing_pairs, principal_inertia, rgb, target
 
 # The document ---------------------------------------------------------------------------------------------------------
 
 Element = ElementTree.Element
-SECTIONS = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")
+SECTIONS = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "sensor", "keyframe")
 FLAT = 1e-9  # of the largest moment: by how much it may exceed the sum of the others unsaid
 
 
@@ -87,6 +88,8 @@ class Document:
         self.bodies: dict[Any, Element] = {}  # body or link → element
         self.places: list[tuple[Place, Place, list[DocumentJoint]]] = []  # place, its host and joints
         self.joints: dict[str, DocumentJoint] = {}  # by the name of the freedom
+        self.actuators: dict[str, str] = {}  # motor → its name in the file
+        self.sites: dict[str, Element] = {}  # by name
         self._names: dict[str, set[str]] = {}
         self.root = Element("mujoco", model=scene.name)
         ElementTree.SubElement(
@@ -134,7 +137,7 @@ class Document:
             return None
         at, turn = (frame.to_body(point), frame.rotation) if placed else (point, np.eye(3))
         unique = self.name("site", name)
-        element = ElementTree.SubElement(above, "site", name=unique, pos=numbers(at), group="4")
+        element = self.sites[unique] = ElementTree.SubElement(above, "site", name=unique, pos=numbers(at), group="4")
         if rotation is not None:
             self.set_rotation(element, turn.T @ rotation)
         return unique
@@ -251,8 +254,9 @@ def _write_motor(out: Document, joint: str, force: Force) -> None:
         out.warn(item, "its function is no part of MJCF; it is left out")
         return
     bias = force.rest + force.stiffness * force.position + force.damping * force.target
+    name = out.actuators[force.name] = out.name("actuator", force.name)
     element = ElementTree.SubElement(
-        out.section("actuator"), "general", name=out.name("actuator", force.name), joint=joint, gaintype="fixed",
+        out.section("actuator"), "general", name=name, joint=joint, gaintype="fixed",
         gainprm="1", biastype="affine", biasprm=numbers([bias, -force.stiffness, -force.damping]),
     )  # fmt: skip
     if np.isfinite(force.limit):
@@ -647,7 +651,7 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
 
     Joints make nested bodies; what closes loops becomes equality constraints, as do gears and rods. Springs are tendons,
     torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds to the effort.
-    Initial velocities are in the key frame "start".
+    Cables are tendons. Sensors are at sites. Initial velocities are in the key frame "start".
 
     Raises ValueError for a scene that joint coordinates cannot start, another suffix, or a chain of more than 490 bodies.
     """
@@ -657,6 +661,7 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
     _write_tree(layout, out)
     write_forces(out, layout.loops)
     write_shapes(out)
+    write_sensors(out)
     write_velocities(out, layout.loops)
     out.save()
     return out.warnings
