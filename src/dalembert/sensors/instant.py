@@ -71,13 +71,15 @@ class Evaluator:
     """Reads the instants of one run.
 
     mechanism : that of the run. system : tables of the same model, whose workspace is used. The run's are only read.
+
+    `mechanism` is on the tables given, `mass` (bodies,) kg.
     """
 
     def __init__(self, model: Model, mechanism: Mechanism, system: System) -> None:
         self.model, self.owners = model, Owners(model.scene)
         self._bodies = len(model.body_names)
         self._plain = Mechanism(system)
-        self._mechanism: Mechanism = JointMechanism(model, self._plain) if model.tree is not None else self._plain
+        self.mechanism: Mechanism = JointMechanism(model, self._plain) if model.tree is not None else self._plain
         self._of_run, self._system = mechanism, system
         # Plain arrays: fields of records are slow to read. What has no rows cannot change.
         self._own, given = _plain_tables(system), _plain_tables(mechanism.system)
@@ -91,7 +93,7 @@ class Evaluator:
             self._sensed.x.reshape(-1, 3), self._sensed.rotation.reshape(-1, 3, 3), self._sensed.v.reshape(-1, 3),
             self._sensed.omega.reshape(-1, 3), self._sensed.momentum.reshape(-1, 6),
         )  # fmt: skip
-        self.wrenches = system.wrenches.reshape(-1, 6)
+        self.wrenches, self.mass = system.wrenches.reshape(-1, 6), system.bodies.view(np.ndarray)["mass"]
         self._tables = [handed(table) for table in (mechanism.system, system, self._sensed)]
         self.contacts: Contacts = NONE
 
@@ -109,6 +111,11 @@ class Evaluator:
             views["axes"] = views["axes"].reshape(3, 3)
             frames[sensor.name] = Mount(int(rows["body"][i]), **views)
         return sensed, frames
+
+    def begin(self) -> None:
+        """Begin with tables that were changed."""
+        self._copied.clear()
+        self.contacts = NONE
 
     # Motion -----------------------------------------------------------------------------------------------------------
 
@@ -144,8 +151,8 @@ class Evaluator:
         `wrenches` (joints, 6), N and N m, are of each joint on its second body, about the point of the joint, world axes.
         """
         self._copy_inputs(driver)
-        take_coordinates(self._mechanism, self._of_run, y)
-        if self._mechanism(MEASURE, time, y, self._scratch) != OK:
+        take_coordinates(self.mechanism, self._of_run, y)
+        if self.mechanism(MEASURE, time, y, self._scratch) != OK:
             return False
         read_forces(*self._tables[1:])
         return True
@@ -213,8 +220,8 @@ class Evaluator:
         """The end of a joint whose point the torque in `Forces.wrenches` is about, and which is a body: the second one; in
         the tree of joint coordinates, the outer one."""
         ends = [joint.b, joint.a]
-        if isinstance(self._mechanism, JointMechanism):
-            nodes = self._mechanism.tables.tree.nodes.view(np.ndarray)
+        if isinstance(self.mechanism, JointMechanism):
+            nodes = self.mechanism.tables.tree.nodes.view(np.ndarray)
             own = nodes[nodes["joint"] == self.model.joint_names.index(joint.name)]
             if len(own) and own["sign"][0] < 0.0:
                 ends.reverse()

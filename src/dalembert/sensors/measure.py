@@ -147,7 +147,7 @@ def _frame(sensor: FrameState, now: Instant) -> np.ndarray:
 
 def _center(sensor: CenterOfMass, now: Instant) -> np.ndarray:
     rows = [now.evaluator.body(body) for body in sensor.bodies or ()]
-    mass = np.array([body.mass for body in sensor.bodies or () if isinstance(body, Body)])
+    mass = now.evaluator.mass[rows]
     share, motion = mass[:, None] / mass.sum(), now.motion
     x, v = (share * motion.x[rows]).sum(axis=0), (share * motion.v[rows]).sum(axis=0)
     if sensor.quantity == "position":
