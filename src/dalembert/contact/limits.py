@@ -661,8 +661,9 @@ def make_soft(system: System, size: int, chosen: np.ndarray) -> Any:
 
 
 # Settings as words: where two of them are, and how many name functions, which are the last ones
-IMPLICIT, SOLVER = (SETTINGS.fields[name][1] // 8 for name in ("implicit", "solver"))
-NAMES = (SETTINGS.itemsize - SETTINGS.fields["on_particles"][1]) // 8
+_PLACES: Any = SETTINGS.fields
+IMPLICIT, SOLVER = (_PLACES[name][1] // 8 for name in ("implicit", "solver"))
+NAMES = (SETTINGS.itemsize - _PLACES["on_particles"][1]) // 8
 
 
 class SoftMechanism(Mechanism):
