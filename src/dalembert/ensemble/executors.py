@@ -19,8 +19,8 @@ from ..core.thread_pool import MOST_THREADS, cores
 from ..simulation.registry import Method, positive
 from ..simulation.trajectory import VARIABLES
 from .batch import Differences, instants, room_of, run_together, threads_of
-from .batch_sensors import rates_of, rows_of
 from .batch_kernel import NotForBatches, Workspace
+from .batch_sensors import rates_of, rows_of
 from .plan import AUDITED, DIED, OF_CONTACT, STACKED, Answer, Member, Task, described, make_block, pack
 from .worker import READY
 

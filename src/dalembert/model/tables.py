@@ -55,7 +55,7 @@ SERVO = 11  # as much as `limit` either way, towards the speed `target`
 # Cables, in the array of curves ---------------------------------------------------------------------------------------
 # A cable is a header and its elements, from one end to the other. `ROUNDS`: 0 where all elements are points, 1 where each
 # cylinder is between points, else 2. `CREEP`: m/s, below which friction does not act fully. `NOW`: the length found last (m).
-# `ENTRY`: the address of the C function of cables (`dynamics.cables.call_cable`), written for a run. The rest of the header
+# `ENTRY`: the address of the C function of cables (`dynamics.cables.cable_task`), written for a run. The rest of the header
 # has what this function takes and returns. It takes two bodies, and of a cable that stretches stiffness (N/m), damping
 # (N s/m) and length without tension (m). It returns ℓ̇ (m/s), J̇ v (m/s²), the gradients (1, m) of ℓ on the two bodies, elastic
 # tension (N), whether there is one, the power of what is not elastic (W), and the elastic energy (J).
