@@ -2,7 +2,7 @@
 
 For each scene: the time of a call that makes one step, and of a step in a call that makes many. The difference is what Python
 adds to each call. Each is the least of many short samples, so that other programs on the machine count little. No frames are
-recorded in the meantime; the last column is the time of recording one.
+recorded in the meantime; the last columns are the times of recording one, and of a sample of an inertial unit.
 
     python benchmarks/live_step.py
 """
@@ -55,12 +55,28 @@ def microseconds(sim: dal.Simulation) -> tuple[float, float, float]:
     return 1e6 * single, 1e6 * many, 1e6 * frame
 
 
+def sample(scene: dal.Scene, settings: dal.Settings) -> float:
+    """Of a sample of an inertial unit in each step of a call of many: the difference to such a step without."""
+    times = []
+    for sensed in (False, True):
+        if sensed:
+            scene.add_sensor(dal.sensors.Imu("imu", next(iter(scene.bodies)), rate=240.0, noise=0.01))
+        sim = dal.Simulation(scene, dt=1 / 240, frame_rate=NO_FRAMES, **settings).step(100)
+        least = float("inf")
+        for _ in range(SAMPLES // 10):
+            start = perf_counter()
+            sim.step(MANY)
+            least = min(least, (perf_counter() - start) / MANY)
+        times.append(least)
+    return 1e6 * (times[1] - times[0])
+
+
 def main() -> None:
-    print(f"{'µs':36}{'one step':>10}{'of many':>10}{'beside':>10}{'a frame':>10}")
+    print(f"{'µs':36}{'one step':>10}{'of many':>10}{'beside':>10}{'a frame':>10}{'a sample':>10}")
     for name, (scene, settings) in RUNS.items():
         sim = dal.Simulation(scene, dt=1 / 240, frame_rate=NO_FRAMES, **settings).step(100)
         single, many, frame = microseconds(sim)
-        print(f"{name:36}{single:10.1f}{many:10.1f}{single - many:10.1f}{frame:10.1f}")
+        print(f"{name:36}{single:10.1f}{many:10.1f}{single - many:10.1f}{frame:10.1f}{sample(scene, settings):10.1f}")
 
 
 if __name__ == "__main__":

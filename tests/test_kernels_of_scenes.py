@@ -14,7 +14,7 @@ from dalembert.simulation import precompile as ahead
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 
 # Kernels by the names of their entry points; where a module has several that go together, by the name of the module.
-MECHANICS, SPECIAL, INTEGRATE = "mechanism_entry", "special_entry", "integration_entry"
+MECHANICS, SPECIAL, INTEGRATE, CABLES = "mechanism_entry", "special_entry", "integration_entry", "cables_entry"
 EACH, ELEMENTS, PAIRS = "fields_entry", "elements_entry", "pairs_entry"
 DETECT, BOX, PLANE, ROUND = "detect_entry", "box_entry", "plane_entry", "round_entry"
 STEP, LIMITS, CONVERGING = "step_entry", "limits_entry", "converging_entry"
@@ -45,6 +45,15 @@ def on_a_spring():
     return scene
 
 
+def hoist(slack=False):
+    """A ball on a rope over a pulley."""
+    scene = dal.Scene("hoist")
+    ball = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0.1, 0.0, 0.0))
+    over = dal.Pulley(dal.WORLD, at=(0.0, 0.0, 1.0), axis=(0.0, 1.0, 0.0), radius=0.1, side=(0.0, 0.0, 1.0))
+    scene.cable("rope", [(dal.WORLD, (-0.1, 0.0, 0.0)), over, (ball, (0.1, 0.0, 0.0))], slack=slack)
+    return scene
+
+
 def gallery(name):
     module = importlib.import_module(f"dalembert.gallery.{name}")
     return module.build(), dict(module.SETTINGS)
@@ -56,6 +65,10 @@ SCENES = {
     "a body on a spring": (on_a_spring, {"method": "rk4"}, {MECHANICS, SPECIAL, INTEGRATE}),
     "springs between particles": ("spring_chain", {}, {MECHANICS, EACH, ELEMENTS, INTEGRATE}),
     "a bead on a wire": ("bead", {}, {MECHANICS, SPECIAL, INTEGRATE}),
+    "a cable": (hoist, {"method": "rk4"}, {MECHANICS, SPECIAL, CABLES, INTEGRATE}),
+    "a cable that goes slack": (
+        lambda: hoist(slack=True), {}, {MECHANICS, SPECIAL, CABLES, DETECT, STEP, LIMITS},
+    ),
     "joint coordinates": ("double_pendulum", {"coordinates": "joint"}, {MECHANICS, JOINT, INTEGRATE}),
     "a closed chain in joint coordinates": (
         "four_bar", {"coordinates": "joint"}, {MECHANICS, JOINT, CLOSED, INTEGRATE},

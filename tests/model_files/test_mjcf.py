@@ -56,7 +56,7 @@ def test_what_is_not_kept_is_said_with_its_line():
 @pytest.mark.parametrize(
     "element, said",
     [
-        ("<tendon><fixed name='t'/></tendon>", "<tendon> is not used"),
+        ("<tendon><fixed name='t' stiffness='1'/></tendon>", "tendon 't' is left out"),
         ("<worldbody><geom size='1' castshadow='false' oddity='2'/></worldbody>", "'oddity' is not used"),
         ("<worldbody><geom type='hfield' hfield='h'/></worldbody>", "hfield"),
         ("<worldbody><body gravcomp='1'><joint/><geom size='1'/></body></worldbody>", "gravcomp"),

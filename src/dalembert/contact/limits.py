@@ -22,7 +22,7 @@ from ..dynamics.jacobian import coordinate_rate, coordinate_rows, coordinate_val
 from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.graph import SPARE, Graph, build_graph
-from ..model.tables import LEDGER, MOTOR, PART, PROJECTION_WORK, SERVO, SOFT, STOP, TORSION, System
+from ..model.tables import LEDGER, MOTOR, PART, PROJECTION_WORK, SERVO, SETTINGS, SOFT, STOP, TORSION, System
 from .joints import add_impulse, book_reaction, project_velocities, solve_joints
 from .tables import (
     ANGULAR,
@@ -660,6 +660,12 @@ def make_soft(system: System, size: int, chosen: np.ndarray) -> Any:
     return rows
 
 
+# Settings as words: where two of them are, and how many name functions, which are the last ones
+_PLACES: Any = SETTINGS.fields
+IMPLICIT, SOLVER = (_PLACES[name][1] // 8 for name in ("implicit", "solver"))
+NAMES = (SETTINGS.itemsize - _PLACES["on_particles"][1]) // 8
+
+
 class SoftMechanism(Mechanism):
     """A mechanism with a row more for each implicit force. It shares bodies and forces with that of the model; joints, their
     matrix and its factorization are its own. `rows` is the SOFT table."""
@@ -685,16 +691,27 @@ class SoftMechanism(Mechanism):
             )
         )  # fmt: skip
         self.rows = rows
+        self._words, self._given = (np.asarray(one.settings).view(np.int64) for one in (self.system, self.plain))
+        # It has rows that the plain one has not, so that it may need other functions.
+        self._names, self._names_of_plain = self._words[-NAMES:].copy(), self._given[-NAMES:].copy()
+        self._active, self._active_of_plain = (
+            one.joints.view(np.ndarray)["active"][: len(self.plain.joints)] for one in (self.system, self.plain)
+        )
         self.synchronize()
         self._find_responses(model)
 
     def synchronize(self) -> None:
         """Take over changes of the plain mechanism: its settings, and joints that were released."""
-        own, settings, count = self.system, self.system.settings, len(self.plain.joints)
-        settings[0] = self.plain.settings[0]
-        settings.implicit, settings.solver = 1, 0
-        self._name_functions()  # it has rows that the plain one has not
-        for j in np.flatnonzero(own.joints.active[:count] != self.plain.joints.active):
+        words = self._words
+        words[:] = self._given
+        words[IMPLICIT], words[SOLVER] = 1, 0
+        if (self._given[-NAMES:] != self._names_of_plain).any():
+            self._names_of_plain[:] = self._given[-NAMES:]
+            self._name_functions()
+            self._names[:] = words[-NAMES:]
+        words[-NAMES:] = self._names
+        own = self.system
+        for j in np.flatnonzero(self._active != self._active_of_plain):
             own.joints.active[j] = self.plain.joints.active[j]
             rows = slice(own.joints.row[j], own.joints.row[j] + own.joints.rows[j])
             for values in (own.error, own.bias, own.partial, own.multipliers):

@@ -179,6 +179,11 @@ class ContactStepper(FixedStepper):
         return self._addresses[0][0]  # type: ignore[no-any-return]
 
     @property
+    def handed_tables(self) -> Any:
+        """The same, as the argument of kernels."""
+        return self._addresses[0 if DISABLED else 1][0]
+
+    @property
     def address_of_tables(self) -> int:
         """Where compiled code finds them."""
         return int(self._addresses[1][0].ctypes.data)

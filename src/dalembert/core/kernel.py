@@ -99,7 +99,7 @@ class _Table:
             owners.append(value)
         elif not isinstance(value, AddressTable):
             raise TypeError(f"must be a {self._fields.__name__} or its address_table, not {value!r:.80}")
-        numbers.append(address_of(value))
+        numbers.append(value.address)
 
 
 class _Parts:

@@ -148,6 +148,7 @@ class AddressTable(np.ndarray):
     """(2 n,) int64: address and length of every array of a table."""
 
     parts: list[Any]  # the address tables of nested tables, which must live as long
+    address: int  # its own
 
 
 def address_of(array: np.ndarray) -> int:
@@ -166,7 +167,7 @@ def address_table(table: Any) -> AddressTable:
             parts.append(value)
         rows += address_of(value), value.size
     table = np.array(rows, np.int64).view(AddressTable)
-    table.parts = parts
+    table.parts, table.address = parts, address_of(table)
     return table
 
 

@@ -21,27 +21,43 @@ wound angle θ is counted by an entry of the state (a coordinate of kind WRAP), 
 cable turns is a drum, without end, of the pieces on both sides. There the cable is free to move along the axis; in a piece
 between two such pulleys it runs in the plane of the first one's centre, which is exact where all of the piece is in this
 plane.
+
+All of this is a C function of its own, so that scenes without cables do not compile it. It works on the table of one cable,
+whose header has what it takes and returns (`model.tables`).
 """
 
 import math
+from typing import Any
 
+import numpy as np
+
+from ..core.c_function import C_SIGNATURE, call_pointer, viewer
 from ..core.elementary import atan2, exp, tanh
-from ..core.jit import njit
+from ..core.jit import DISABLED, CFunction, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
 from ..linalg.block_matrix import load_3, store_3
 from ..model.tables import (
+    CABLE,
     CABLE_ANCHOR,
     CABLE_ARC,
     CABLE_ARRIVES,
     CABLE_ARRIVES_RATE,
     CABLE_AXIS,
+    CABLE_BIAS,
     CABLE_BLOCK,
     CABLE_BODY,
     CABLE_CREEP,
+    CABLE_DAMPING,
     CABLE_DRUM,
+    CABLE_ELASTIC,
     CABLE_ELEMENT,
     CABLE_ENDLESS,
+    CABLE_ENERGY,
+    CABLE_ENTRY,
+    CABLE_FIRST,
     CABLE_FRICTION,
+    CABLE_GRADIENT_A,
+    CABLE_GRADIENT_B,
     CABLE_HEADER,
     CABLE_KIND,
     CABLE_LEAVES,
@@ -49,15 +65,25 @@ from ..model.tables import (
     CABLE_NOW,
     CABLE_OFF,
     CABLE_POINT,
+    CABLE_POWER,
+    CABLE_PULL,
     CABLE_RADIUS,
+    CABLE_RATE,
+    CABLE_REST,
     CABLE_ROUNDS,
+    CABLE_SECOND,
     CABLE_SENSE,
     CABLE_SIDE,
     CABLE_SLOT,
+    CABLE_STIFFNESS,
+    CABLE_TAUT,
     CABLE_TENSION,
     CABLE_WINDOW,
     CABLE_WRAP,
     CABLE_WRAP_RATE,
+    KINEMATICS,
+    LENGTH,
+    WRAP,
 )
 from .kinematics import load9
 
@@ -244,7 +270,8 @@ def is_free(p, q, radius, sense):
     square = dx * dx + dy * dy
     foot = -(p[0] * dx + p[1] * dy)
     aside = sense * (dy * p[0] - dx * p[1])  # of the centre, times the length: positive on the inner side
-    return foot > 0.0 and foot < square and aside > 0.0 and aside * aside >= radius * radius * square
+    between = foot > 0.0 and foot < square  # else an end is nearest to the axis, and outside the cylinder
+    return aside > 0.0 and (not between or aside * aside >= radius * radius * square)
 
 
 @njit
@@ -458,14 +485,23 @@ def gradient_on(at, body, kinematics, curves):
 
 
 @njit
-def rows_on_two(at, a, b, kinematics, curves):
-    """Gradient and bias of a cable on two bodies at most, as `jacobian.coordinate_rows` gives them."""
-    place_cable(at, curves, False, kinematics, curves)
-    lin_a, ang_a = gradient_on(at, a, kinematics, curves)
-    lin_b, ang_b = ZERO, ZERO
+def put_gradient(at, body, to, kinematics, curves):
+    """The gradient on a body into the header, at `to`."""
+    linear, angular = gradient_on(at, body, kinematics, curves)
+    store_3(curves, at + to, linear)
+    store_3(curves, at + to + 3, angular)
+
+
+@njit
+def put_gradients(at, kinematics, curves):
+    """The gradients on the two bodies in the header. That of a body that is both counts once."""
+    a, b = int(curves[at + CABLE_FIRST]), int(curves[at + CABLE_SECOND])
+    put_gradient(at, a, CABLE_GRADIENT_A, kinematics, curves)
     if b != a:
-        lin_b, ang_b = gradient_on(at, b, kinematics, curves)
-    return lin_a, ang_a, lin_b, ang_b, cable_bias(at, kinematics, curves)
+        put_gradient(at, b, CABLE_GRADIENT_B, kinematics, curves)
+        return
+    store_3(curves, at + CABLE_GRADIENT_B, ZERO)
+    store_3(curves, at + CABLE_GRADIENT_B + 3, ZERO)
 
 
 # A cable that stretches -------------------------------------------------------------------------------------------------
@@ -548,41 +584,104 @@ def pull(kin, point, force):
 
 
 @njit
-def exert_cable(y, force, kinematics, curves, exerted, out):
-    """Exert the tension of a cable that stretches; exerted[out] is its elastic part. Returns the power of what is not elastic
-    (W): damping and friction."""
-    at = force.address
-    length = place_cable(at, y, True, kinematics, curves)
-    stretch = length - force.rest
-    exerted[out], exerted[out + 1] = 0.0, 0.0
-    if not stretch > 0.0:
-        return 0.0
-    rate = cable_rate(at, kinematics, curves)
-    tension = max(force.stiffness * stretch + force.damping * rate, 0.0)
-    share_tension(at, tension, length, rate, kinematics, curves)
-    pull_bodies(at, kinematics, curves)
-    exerted[out], exerted[out + 1] = force.stiffness * stretch, 1.0
-    return power_of_cable(force, out, kinematics, curves, exerted)
+def stretch_of(at, y, kinematics, curves):
+    """ℓ − ℓ₀ (m), after the path is found."""
+    return place_cable(at, y, True, kinematics, curves) - curves[at + CABLE_REST]
 
 
 @njit
-def power_of_cable(force, out, kinematics, curves, exerted):
-    """The power of damping and friction (W) at the velocities in the kinematics table, with the tensions exerted last."""
-    if exerted[out + 1] == 0.0:
-        return 0.0
-    at, total, i = force.address, 0.0, 0
+def exert_cable(at, y, kinematics, curves):
+    """Exert the tension of a cable that stretches on the bodies. Writes its elastic part and the power of the rest."""
+    stretch = stretch_of(at, y, kinematics, curves)
+    curves[at + CABLE_ELASTIC], curves[at + CABLE_TAUT], curves[at + CABLE_POWER] = 0.0, 0.0, 0.0
+    if not stretch > 0.0:
+        return
+    rate = cable_rate(at, kinematics, curves)
+    elastic = curves[at + CABLE_STIFFNESS] * stretch
+    tension = max(elastic + curves[at + CABLE_DAMPING] * rate, 0.0)
+    share_tension(at, tension, curves[at + CABLE_NOW], rate, kinematics, curves)
+    pull_bodies(at, kinematics, curves)
+    curves[at + CABLE_ELASTIC], curves[at + CABLE_TAUT] = elastic, 1.0
+    put_power(at, kinematics, curves)
+
+
+@njit
+def put_power(at, kinematics, curves):
+    """Write the power of damping and friction at the velocities in the kinematics table, with the tensions exerted last."""
+    total, i = 0.0, 0
     last = int(curves[at]) - 1
-    while i < last:
+    while curves[at + CABLE_TAUT] != 0.0 and i < last:
         j = next_on(at, i, 1, curves)
         a = element_at(at, i)
         rate = rate_of_part(a, element_at(at, j), kinematics, curves)
-        total -= (curves[a + CABLE_TENSION] - exerted[out]) * rate
+        total -= (curves[a + CABLE_TENSION] - curves[at + CABLE_ELASTIC]) * rate
         i = j
-    return total
+    curves[at + CABLE_POWER] = total
+
+
+# The C function ---------------------------------------------------------------------------------------------------------
+
+
+# Tasks: the length, with wound angles; the same and ℓ̇; the same and J̇ v; the gradient on one body where the path was found;
+# J̇ v and gradients on two bodies, with turns nearest to the last ones; the pull of a cable that stretches, its power at other
+# velocities, its energy
+PLACE, RATE, ROW, GRADIENT, ROWS_ON_TWO, PULL, PULL_POWER, PULL_ENERGY = range(8)
 
 
 @njit
-def energy_of_cable(y, force, kinematics, curves):
-    """½ k (ℓ − ℓ₀)² of a cable that is taut (J)."""
-    stretch = max(place_cable(force.address, y, True, kinematics, curves) - force.rest, 0.0)
-    return 0.5 * force.stiffness * stretch * stretch
+def cable_task(task, at, y, kinematics, curves):
+    """Do one of the tasks for the cable at `at`, into its table; those with gradients and tension take the header too."""
+    if task == PLACE:
+        place_cable(at, y, True, kinematics, curves)
+    elif task == RATE:
+        place_cable(at, y, True, kinematics, curves)
+        curves[at + CABLE_RATE] = cable_rate(at, kinematics, curves)
+    elif task == ROW:
+        place_cable(at, y, True, kinematics, curves)
+        curves[at + CABLE_BIAS] = cable_bias(at, kinematics, curves)
+    elif task == GRADIENT:
+        put_gradient(at, int(curves[at + CABLE_FIRST]), CABLE_GRADIENT_A, kinematics, curves)
+    elif task == ROWS_ON_TWO:
+        place_cable(at, y, False, kinematics, curves)
+        curves[at + CABLE_BIAS] = cable_bias(at, kinematics, curves)
+        put_gradients(at, kinematics, curves)
+    elif task == PULL:
+        exert_cable(at, y, kinematics, curves)
+    elif task == PULL_POWER:
+        put_power(at, kinematics, curves)
+    else:
+        stretch = max(stretch_of(at, y, kinematics, curves), 0.0)
+        curves[at + CABLE_ENERGY] = 0.5 * curves[at + CABLE_STIFFNESS] * stretch * stretch
+
+
+_floats, _kinematics = viewer(np.float64), viewer(KINEMATICS)
+
+
+def cables_entry(data, task, at, y, n, curves, m):
+    cable_task(task, int(at), _floats(y, n), _kinematics(data, 1), _floats(curves, m))
+    return 0
+
+
+CABLES_ENTRY = CFunction(cables_entry, C_SIGNATURE)
+
+if DISABLED:
+    call_cable = cable_task
+
+else:
+
+    @njit
+    def call_cable(task, at, y, kinematics, curves):
+        """`cable_task` through the C pointer in the header."""
+        call_pointer(int(curves[at + CABLE_ENTRY]), kinematics.ctypes.data, task, float(at), y, curves)
+
+
+def tables_of_cables(tables: Any) -> list[int]:
+    """Where each cable of a system, or of a model, begins in its curves. tables : these arrays by name."""
+    if len(tables["curves"]) <= CABLE_HEADER:
+        return []
+    parts, coordinates, forces = tables["parts"], tables["coordinates"], tables["forces"]
+    found = [
+        parts["first"][parts["kind"] == CABLE], coordinates["curve"][coordinates["kind"] == LENGTH],
+        coordinates["axis_a"][coordinates["kind"] == WRAP, 0], forces["address"][forces["kind"] == CABLE_PULL],
+    ]  # fmt: skip
+    return np.unique(np.concatenate(found)).astype(int).tolist()  # type: ignore[no-any-return]

@@ -15,9 +15,25 @@ from ..core.math3 import dot, load3
 from ..core.registry import by_kind
 from ..linalg.block_matrix import load_3
 from ..model.force_kinds import NUMBERS, ON_COORDINATE
-from ..model.tables import BODY, CABLE_PULL, COORDINATE, CUSTOM_MOTOR, EXERTED, FIELD, FORCE, KINEMATICS, LIMITED, MOTOR
+from ..model.tables import (
+    BODY,
+    CABLE_DAMPING,
+    CABLE_ENERGY,
+    CABLE_POWER,
+    CABLE_PULL,
+    CABLE_REST,
+    CABLE_STIFFNESS,
+    COORDINATE,
+    CUSTOM_MOTOR,
+    EXERTED,
+    FIELD,
+    FORCE,
+    KINEMATICS,
+    LIMITED,
+    MOTOR,
+)
 from ..scene.forces.laws import LAWS, Law
-from .cables import energy_of_cable, exert_cable, power_of_cable
+from .cables import PULL, PULL_ENERGY, PULL_POWER, call_cable
 from .jacobian import (
     ENERGY,
     SPECIAL_FORCES,
@@ -156,7 +172,7 @@ def exert_all(t, y, system):
             continue
         status = 0
         if force.kind == CABLE_PULL:
-            power[force.ledger] += exert_cable(y, force, kinematics, system.curves, exerted, EXERTED * i)
+            power[force.ledger] += ask_cable(PULL, y, force, kinematics, system.curves)
         elif one_of(force.kind, ON_COORDINATE):
             status = exert_on_coordinate(t, y, force, EXERTED * i, system)
         else:
@@ -177,7 +193,7 @@ def add_powers(y, system):
         if force.kind == FIELD or not is_applied(force, implicit):
             continue
         if force.kind == CABLE_PULL:
-            power[force.ledger] += power_of_cable(force, EXERTED * i, kinematics, system.curves, exerted)
+            power[force.ledger] += ask_cable(PULL_POWER, y, force, kinematics, system.curves)
         elif one_of(force.kind, ON_COORDINATE):
             rate = coordinate_rate(y, coordinates[force.coordinate], kinematics, system.curves)
             power[force.ledger] += exerted[EXERTED * i] * rate
@@ -198,13 +214,23 @@ def all_energy(y, system):
         if force.kind == FIELD:
             total = field_energy(total, force, bodies, system.settings[0].rigid, kinematics)
         elif force.kind == CABLE_PULL:
-            total += energy_of_cable(y, force, kinematics, system.curves)
+            total += ask_cable(PULL_ENERGY, y, force, kinematics, system.curves)
         elif one_of(force.kind, STORING):
             s = coordinate_value(y, coordinates[force.coordinate], kinematics, system.curves)
             total += energy_on_coordinate(force.kind, force, s)
         else:
             total += energy_on_bodies(force.kind, force, kinematics)
     return total
+
+
+@njit
+def ask_cable(task, y, force, kinematics, curves):
+    """Do a task of `cables` for a cable that stretches. Returns its energy (J), or its power (W)."""
+    at = force.address
+    curves[at + CABLE_STIFFNESS], curves[at + CABLE_DAMPING] = force.stiffness, force.damping
+    curves[at + CABLE_REST] = force.rest
+    call_cable(task, at, y, kinematics, curves)
+    return curves[at + CABLE_ENERGY] if task == PULL_ENERGY else curves[at + CABLE_POWER]
 
 
 # A generalized force Q on the coordinate s acts on the bodies through its gradient, Q ∇s.

@@ -16,9 +16,17 @@ from ..core.jit import DISABLED, inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, perpendicular, scale, sub
 from ..core.simd import store
 from ..core.tables import own_address
+from ..linalg.block_matrix import load_3
 from ..model.tables import (
     ANGLE,
     CABLE,
+    CABLE_BIAS,
+    CABLE_FIRST,
+    CABLE_GRADIENT_A,
+    CABLE_GRADIENT_B,
+    CABLE_NOW,
+    CABLE_RATE,
+    CABLE_SECOND,
     CABLE_WRAP,
     CABLE_WRAP_RATE,
     COUPLING,
@@ -34,7 +42,7 @@ from ..model.tables import (
     SOFT,
     STATE_SIZE,
 )
-from .cables import cable_bias, cable_rate, gradient_on, place_cable, rows_on_two
+from .cables import GRADIENT, PLACE, RATE, ROW, ROWS_ON_TWO, call_cable
 from .kinematics import load9
 
 # The C function of special parts: see `mechanism.special_task` ---------------------------------------------------------
@@ -148,8 +156,9 @@ def coordinate_value(y, coordinate, kinematics, curves):
 def value_of_cable(y, coordinate, kinematics, curves):
     """The length of a cable (m), or the wound angle of one of its drums (rad)."""
     if coordinate.kind == LENGTH:
-        return place_cable(coordinate.curve, y, True, kinematics, curves)
-    place_cable(int(coordinate.axis_a[0]), y, True, kinematics, curves)
+        call_cable(PLACE, coordinate.curve, y, kinematics, curves)
+        return curves[coordinate.curve + CABLE_NOW]
+    call_cable(PLACE, int(coordinate.axis_a[0]), y, kinematics, curves)
     return curves[coordinate.curve + CABLE_WRAP]
 
 
@@ -157,9 +166,9 @@ def value_of_cable(y, coordinate, kinematics, curves):
 def rate_of_cable(y, coordinate, kinematics, curves):
     """The rate of the same (m/s, rad/s)."""
     if coordinate.kind == LENGTH:
-        place_cable(coordinate.curve, y, True, kinematics, curves)
-        return cable_rate(coordinate.curve, kinematics, curves)
-    place_cable(int(coordinate.axis_a[0]), y, True, kinematics, curves)
+        call_cable(RATE, coordinate.curve, y, kinematics, curves)
+        return curves[coordinate.curve + CABLE_RATE]
+    call_cable(PLACE, int(coordinate.axis_a[0]), y, kinematics, curves)
     return curves[coordinate.curve + CABLE_WRAP_RATE]
 
 
@@ -167,8 +176,19 @@ def rate_of_cable(y, coordinate, kinematics, curves):
 def coordinate_rows(coordinate, kinematics, curves):
     """The gradient and bias of a coordinate that is no parameter: (lin_a, ang_a, lin_b, ang_b, J̇ v)."""
     if coordinate.kind == LENGTH:
-        return rows_on_two(coordinate.curve, coordinate.a, coordinate.b, kinematics, curves)
+        return rows_of_cable(coordinate, kinematics, curves)
     return plain_rows(coordinate, kinematics)
+
+
+@njit
+def rows_of_cable(coordinate, kinematics, curves):
+    """The same of the length of a cable on two bodies at most."""
+    at = coordinate.curve
+    curves[at + CABLE_FIRST], curves[at + CABLE_SECOND] = coordinate.a, coordinate.b
+    call_cable(ROWS_ON_TWO, at, curves, kinematics, curves)
+    a, b = at + CABLE_GRADIENT_A, at + CABLE_GRADIENT_B
+    bias = curves[at + CABLE_BIAS]
+    return load_3(curves, a), load_3(curves, a + 3), load_3(curves, b), load_3(curves, b + 3), bias
 
 
 @njit
@@ -526,10 +546,14 @@ def cable(y, part, system):
     """One row: the length of a cable, on all its bodies."""
     at, kinematics, curves = part.first, system.kinematics, system.curves
     incidences, joint = system.incidences, system.joints[part.joint]
-    system.error[part.row] = place_cable(at, y, True, kinematics, curves) - part.value
-    system.bias[part.row] = cable_bias(at, kinematics, curves)
+    call_cable(ROW, at, y, kinematics, curves)
+    system.error[part.row] = curves[at + CABLE_NOW] - part.value
+    system.bias[part.row] = curves[at + CABLE_BIAS]
     for i in range(joint.first, joint.last):
-        linear, angular = gradient_on(at, incidences[i].body, kinematics, curves)
+        curves[at + CABLE_FIRST] = incidences[i].body
+        call_cable(GRADIENT, at, y, kinematics, curves)
+        gradient = at + CABLE_GRADIENT_A
+        linear, angular = load_3(curves, gradient), load_3(curves, gradient + 3)
         store_row(system.jacobian, incidences[i].offset, linear, angular)
 
 

@@ -45,6 +45,7 @@ from ..core.tables import TableFunction, table_at
 from ..linalg.block_matrix import store_3
 from ..model.tables import (
     CABLE,
+    CABLE_ENTRY,
     CONSTRAINT_WORK,
     COUPLING,
     CURVE,
@@ -71,6 +72,7 @@ from ..model.tables import (
     UPDATE,
     System,
 )
+from .cables import CABLES_ENTRY, tables_of_cables
 from .commands import COMMANDS_ENTRY, DRIVES, MOTIONS, PLACES, SETTLE_PROJECTION, call_commands
 from .constraints import (
     NOT_SOLVED,
@@ -700,6 +702,8 @@ class Mechanism(TableFunction):
         settings.special_rows = has_special_rows(system.parts, system.coordinates)
         settings.special_forces = has_special_forces(system.forces)
         settings.motions = _address(COMMANDS_ENTRY) if len(system.commands) else 0
+        for at in tables_of_cables(system._asdict()):
+            system.curves[at + CABLE_ENTRY] = _address(CABLES_ENTRY)
         settings.special = _address(SPECIAL_ENTRY) if is_special(system._asdict(), system.hubs) else 0
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:

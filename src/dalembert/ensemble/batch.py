@@ -22,7 +22,7 @@ from ..core.keywords import with_keywords
 from ..core.notebook import block, lines, title
 from ..core.renamed import SETTINGS as RENAMED
 from ..core.renamed import renamed_keywords
-from ..core.status import MESSAGES, OK, warn
+from ..core.status import MESSAGES, OK
 from ..core.tables import address_table
 from ..core.thread_pool import MOST_THREADS, cores
 from ..dynamics.joint_space.mechanism import JointMechanism
@@ -61,6 +61,7 @@ from .batch_kernel import (
     run_members,
     tables_of_system,
 )
+from .batch_sensors import BatchSensors, SampledStates, rates_of, rows_of
 
 if TYPE_CHECKING:
     import xarray
@@ -73,11 +74,14 @@ CHECK_INTERVAL = 0.1  # s between checks for Ctrl-C
 
 class Members(NamedTuple):
     """The members of a batch. varied : the bytes that differ from one to the next. owners : objects whose memory their
-    numbers point to, which must live as long as the batch."""
+    numbers point to, which must live as long as the batch. models : of members given as scenes. seeds : of sensors whose seed
+    varies, (m,)."""
 
     varied: list[Varied]
     number: int
     owners: list[Any]
+    models: list[Model]
+    seeds: dict[str, np.ndarray]
 
 
 class Record:
@@ -85,8 +89,8 @@ class Record:
 
     interrupted = False  # whether Ctrl-C ended the batch early
 
-    def __init__(self, members: int, times: np.ndarray, size: int) -> None:
-        rows = len(times) + 1
+    def __init__(self, members: int, times: np.ndarray, size: int, sampled: SampledStates) -> None:
+        rows, self.sampled = len(times) + 1, sampled
         self.times = np.full(rows, np.nan)
         self.states, self.energies = np.empty((members, rows, size)), np.empty((members, rows, 2))
         self.errors, self.error_rates = np.empty((members, rows)), np.empty((members, rows))
@@ -108,6 +112,7 @@ class Thread:
         own.stepper, own.steps = stepper.address, stepper.data
         own.joint, own.assemble = joint, run._assemble
         own.members, own.rows = len(record.outcomes), len(record.times)
+        own.samples = record.sampled.times.shape[1]
         own.closed, own.dependent = CLOSED, NEARLY_DEPENDENT
         found = member_tables(run)
         image = np.concatenate([bytes_of(table) for table in run.made.values()])
@@ -126,7 +131,8 @@ class Thread:
             np.array(rows, tables.TABLE).view(np.recarray), image, np.array(more, tables.VARIED).view(np.recarray),
             run._y, run._dydt, np.full_like(run._y, np.nan), *z, targets, record.shared, record.times,
             record.states.reshape(-1), record.energies.reshape(-1), record.errors.reshape(-1), record.error_rates.reshape(-1),
-            record.outcomes,
+            record.outcomes, record.sampled.rates, np.zeros(len(record.sampled.rates), np.int64), record.sampled.count,
+            record.sampled.times.reshape(-1), record.sampled.states.reshape(-1), record.sampled.z.reshape(-1),
         )  # fmt: skip
         self._table = address_table(self.tables)
 
@@ -188,6 +194,7 @@ class Batch:
     joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
     status : (m,), 0 for members that reached the end.
     frames, steps, rejected, evaluations : (m,), the counts of each. end_time : (m,) s, when it ended.
+    sensors : name → `BatchReading`, with the samples of all members (m, samples, …).
     duration, wall_time : of a run, and of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
     """
 
@@ -198,6 +205,7 @@ class Batch:
     wall_time: float
     threads: int
     interrupted: bool
+    sensors: BatchSensors
     times: NDArray[np.float64]
     state: NDArray[np.float64]
     position: NDArray[np.float64]
@@ -222,6 +230,12 @@ class Batch:
         wall_time: float, threads: int,
     ) -> None:  # fmt: skip
         self._settings, self._varied, self._owners = settings, members.varied, members.owners
+        self._seeds = members.seeds
+        models = members.models
+        self.sensors = BatchSensors(
+            template, members.varied, members.seeds, lambda i: Workspace(models[i], **settings) if models else template,
+            record.sampled,
+        )  # fmt: skip
         self.model, self.settings, self.arguments = template.model, template.settings, template.arguments
         self.duration = duration
         self.wall_time, self.interrupted, self.threads = wall_time, record.interrupted, threads
@@ -310,7 +324,8 @@ class Batch:
         """
         if not -len(self) <= member < len(self):
             raise IndexError(f"there is no member {member}; there are {len(self)}")
-        return Member(self.model, self._settings, self._varied, member)
+        seeds = {name: int(own[member]) for name, own in self._seeds.items()}
+        return Member(self.model, self._settings, self._varied, member, seeds)
 
     def error(self, member: int) -> Exception | None:
         """The exception that ends the run of a member by itself, found by running it; None where it goes well."""
@@ -334,7 +349,9 @@ class Batch:
         for name, unit in ENDINGS.items():
             data[name] = ("member",), np.asarray(getattr(self, name)), {"units": unit}
         labels = {"time": ("time", self.times, {"units": "s"}), "body": list(self.model.body_names), "xyz": list("xyz")}
-        return xarray.Dataset(data, coords={**labels, "wxyz": list("wxyz")}, attrs={"scene": self.model.name})
+        found = xarray.Dataset(data, coords={**labels, "wxyz": list("wxyz")}, attrs={"scene": self.model.name})
+        self.sensors.attach(found)
+        return found
 
     def __str__(self) -> str:
         residual, errors = self.energy_residual, self.worst_joint_error
@@ -400,6 +417,7 @@ class Differences:
         self._dependent = maximal and len(compile_scene(template.model.scene).graph.hubs) > 0
         self._rows: dict[str, list[bytes]] = {}
         self._owners: list[Any] = []
+        self._models: list[Model] = []  # where there are sensors, which differ beside the tables
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -447,15 +465,18 @@ class Differences:
             if name in self._rows or values != self._first[name]:
                 self._rows.setdefault(name, [self._first[name]] * member).append(values)
         self._owners.append(model.pointers)
+        if model.scene.sensors:
+            self._models.append(model)
 
     def result(self) -> Members:
         """The members added since the last call."""
-        rows, owners, self._rows, self._owners = self._rows, self._owners, {}, []
+        rows, owners, models = self._rows, self._owners, self._models
+        self._rows, self._owners, self._models = {}, [], []
         varied = [
             Varied(name, 0, np.frombuffer(b"".join(values), np.uint8).reshape(len(owners), -1))
             for name, values in rows.items()
         ]
-        return Members(varied, len(owners), owners)
+        return Members(varied, len(owners), owners, models, {})
 
 
 @functools.cache
@@ -488,6 +509,8 @@ def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
         yield "force", force.name, f"({force.kind})"
     for event in scene.events.values():
         yield "event", event.name, ""
+    for sensor in scene.sensors.values():
+        yield "sensor", sensor.name, f"({sensor.kind}) at {sensor.rate:g} Hz"
 
 
 def _require_same_parts(member: int, first: list[tuple[str, str, str]], other: list[tuple[str, str, str]]) -> None:
@@ -523,6 +546,7 @@ def _require_same_table(member: int, name: str, own: np.ndarray, other: np.ndarr
 
 STATES = {"position": 3, "orientation": 4, "velocity": 3, "angular_velocity": 3}
 COORDINATES = ("position", "speed")
+MOST_SEED = 2**53  # as arrays of numbers hold it exactly
 SYMMETRIC = ((0, 3, 4), (3, 1, 5), (4, 5, 2))  # where (xx, yy, zz, xy, xz, yz) has its entries
 
 
@@ -546,6 +570,7 @@ class Variation:
                 raise ValueError(f"vary: {name!r} has {length} members, and {next(iter(lengths))!r} has {self.members}")
         self.joint = run._mechanism if isinstance(run._mechanism, JointMechanism) else None
         self.rows: dict[tuple[str, int], np.ndarray] = {}
+        self.seeds: dict[str, np.ndarray] = {}
 
     def result(self) -> Members:
         """The members. Raises ValueError for unknown names, and for arrays of another shape."""
@@ -566,6 +591,8 @@ class Variation:
                 places[owner, what] = self._shaped(name, ())
             elif owner in self.model.force_names and self._force(owner, what, values):
                 continue
+            elif owner in scene.sensors and what == "seed":
+                self.seeds[owner] = self._whole(name)
             else:
                 raise ValueError(f"vary: there is nothing called {name!r} to vary; {self._choices(freedoms)}")
         if states or places or masses:
@@ -574,7 +601,7 @@ class Variation:
             Varied(table, row * self.made[table].itemsize, _rows_of_bytes(values))
             for (table, row), values in self.rows.items()
         ]
-        return Members(found, self.members, [])
+        return Members(found, self.members, [], [], self.seeds)
 
     def _shaped(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         values = self.given[name]
@@ -582,6 +609,13 @@ class Variation:
             wanted = ", ".join(map(str, (self.members, *shape)))
             raise ValueError(f"vary: {name!r} has shape {values.shape}; give ({wanted}{',' if not shape else ''})")
         return values
+
+    def _whole(self, name: str) -> np.ndarray:
+        """Seeds of a sensor."""
+        values = self._shaped(name, ())
+        if (values != np.floor(values)).any() or (values < 0.0).any() or (values > MOST_SEED).any():
+            raise ValueError(f"vary: {name!r} has {values.tolist()!s:.60}; give whole numbers from 0 to {MOST_SEED}")
+        return values.astype(np.int64)
 
     def _choices(self, freedoms: set[str]) -> str:
         body = next(iter(self.model.body_names), None)
@@ -591,6 +625,7 @@ class Variation:
         forces = [self.model.scene.forces[name] for name in self.model.force_names if name in self.model.scene.forces]
         varied = [(force.name, getattr(force, "parameters_to_vary", ())) for force in forces]
         known += [f"{name + '.' + fields[0]!r}" for name, fields in varied if fields][:2]
+        known += [f"{name + '.seed'!r}" for name in self.model.scene.sensors][:1]
         return f"such as {', '.join(known)}; for all else give scenes, one a member"
 
     def row(self, table: str, index: int) -> Any:
@@ -828,8 +863,6 @@ def run_batch(
     if first is None:
         raise ValueError("there are no scenes to run; give one a member, or one scene with vary")
     template = Workspace(first, **settings)
-    if template.model.scene.sensors:
-        warn("sensors are not sampled in a batch; run the members by simulate or sweep to read them")
     if vary is not None:
         found = varied_by_name(template, vary)
     else:
@@ -842,10 +875,13 @@ def run_together(
     progress: Callable[[int, int], Any] | None = None,
 ) -> Batch:  # fmt: skip
     """Run members until `end` (s) on so many threads."""
-    varied, number, _ = members
+    varied, number = members.varied, members.number
     targets = instants(end, template.frame_rate)
-    _require_room(number, len(targets) + 1, template.model.size)
-    record = Record(number, targets, template.model.size)
+    rates, z = rates_of(template.model.scene.sensors), getattr(template._mechanism, "z", np.zeros(0))
+    _require_room(number, len(targets) + 1, template.model.size, rows_of(rates, end) * (template.model.size + len(z)))
+    record = Record(
+        number, targets, template.model.size, SampledStates.room(number, rates, end, template.model.size, len(z))
+    )
     count = 1 if template.model.slow else min(threads, number)
     start = time.perf_counter()
     runs = [template, *(Workspace(template.model, **settings) for _ in range(count - 1))]
@@ -873,9 +909,9 @@ def room_of(rows: int, size: int) -> int:
     return rows * (size + NUMBERS_BESIDE) * NUMBER_BYTES
 
 
-def _require_room(members: int, rows: int, size: int) -> None:
-    """Raises MemoryError if the record does not fit in the memory of the machine."""
-    needed = members * room_of(rows, size)
+def _require_room(members: int, rows: int, size: int, samples: int = 0) -> None:
+    """Raises MemoryError if the record does not fit in the memory of the machine. samples : numbers kept for sensors."""
+    needed = members * (room_of(rows, size) + samples * NUMBER_BYTES)
     try:
         room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from ..integrate.driver import Driver
 from ..integrate.state import CLOCK, PLAN
 from ..model.compile import Model
 from ..model.tables import LEDGER, PROJECTION, STATE_SIZE, System
+from ..sensors.sampling import SAME_TIME, Sensors
 from ..simulation.simulation import Simulation
 from ..symbolic.mechanism import PlacedMechanism
 
@@ -38,11 +39,11 @@ INTERRUPTED, OPEN_AT_START, APART_AT_START, CANNOT_CLOSE, DEPENDENT = range(50, 
 
 OWN = np.dtype(
     [("mechanism", "i8"), ("handle", "i8"), ("stepper", "i8"), ("steps", "i8"), ("joint", "i8"), ("assemble", "i8"),
-     ("members", "i8"), ("rows", "i8"), ("closed", "f8"), ("dependent", "f8")],
+     ("members", "i8"), ("rows", "i8"), ("samples", "i8"), ("closed", "f8"), ("dependent", "f8")],
     align=True,
 )  # fmt: skip
 """mechanism, handle, stepper, steps : addresses of both functions, and of their tables. joint : 1 in joint coordinates.
-rows : frames allocated for each member. closed, dependent : the limits of `initial_conditions`."""
+rows, samples : frames and samples allocated for each member. closed, dependent : the limits of `initial_conditions`."""
 
 TABLE = np.dtype([("address", "i8"), ("width", "i8"), ("first", "i8")], align=True)
 """A table of the workspace: its address, size in bytes, and offset in the image, the copy of all initial contents."""
@@ -83,6 +84,12 @@ class Worker(NamedTuple):
     errors: Any = column("m * f", unit="m", doc="of the worst joint")
     error_rates: Any = column("m * f", unit="m/s")
     outcomes: Any = column(dtype=OUTCOME, doc="one a member")
+    rates: Any = column("r", unit="Hz", doc="of the sensors")
+    due: Any = column("r", dtype=np.int64, doc="the number of the next sample of each; of the thread")
+    sample_counts: Any = column("m", dtype=np.int64)
+    sample_times: Any = column("m * s", unit="s")
+    sample_states: Any = column("m * s * n")
+    sample_z: Any = column("m * s * k", doc="joint coordinates")
 
 
 # Kernel: each thread takes the next member until none is left ---------------------------------------------------------
@@ -164,9 +171,11 @@ def run_member(member, worker):
     now, outcome = worker.clock[0], worker.outcomes[member]
     targets, times = worker.targets, worker.times
     set_tables(member, worker)
+    for i in range(worker.due.shape[0]):
+        worker.due[i] = 0
     status = check_start(worker)
     if status == OK:
-        status = step_to(0.0, worker)
+        status = run_until(0.0, member, worker)
     frames = 0
     if status == OK:
         status = record_frame(member, 0, worker)
@@ -175,13 +184,51 @@ def run_member(member, worker):
     for i in range(targets.shape[0]):
         if status != OK:
             break
-        status = step_to(targets[i], worker)
+        status = run_until(targets[i], member, worker)
         if status == OK and now.t > times[frames - 1]:
             status = record_frame(member, frames, worker)
             if status == OK:
                 frames += 1
     outcome.status, outcome.frames, outcome.end = status, frames, now.t
     outcome.steps, outcome.rejected, outcome.evaluations = now.steps, now.rejected, now.evaluations
+
+
+@njit
+def run_until(target, member, worker):
+    """Integrate until `target` (s), and stop where samples of sensors are due: `Simulation._run`. Returns a status."""
+    rates, due = worker.rates, worker.due
+    while True:
+        stop = target
+        for i in range(rates.shape[0]):
+            stop = min(stop, due[i] / rates[i])
+        status = step_to(stop, worker)
+        if status != OK:
+            return status
+        if rates.shape[0] > 0:
+            keep_sample(member, worker)
+        if stop >= target:
+            return OK
+
+
+@njit
+def keep_sample(member, worker):
+    """Keep the state if a sample is due: `Sensors.sample`. Writes due and the samples of the member."""
+    rates, due, t = worker.rates, worker.due, worker.clock[0].t
+    taken = False
+    for i in range(rates.shape[0]):
+        number = int(math.floor(t * rates[i] + SAME_TIME))
+        if due[i] <= number:
+            due[i], taken = number + 1, True
+    at = worker.sample_counts[member]
+    if not taken or at >= worker.own[0].samples:
+        return
+    worker.sample_counts[member] = at + 1
+    at += member * worker.own[0].samples
+    worker.sample_times[at] = t
+    for k in range(worker.y.shape[0]):
+        worker.sample_states[at * worker.y.shape[0] + k] = worker.y[k]
+    for k in range(worker.z.shape[0]):
+        worker.sample_z[at * worker.z.shape[0] + k] = worker.z[k]
 
 
 @njit
@@ -410,10 +457,12 @@ class Workspace(Simulation):
 
 
 class Member(Simulation):
-    """The run of one member without the batch."""
+    """The run of one member without the batch. seeds : of its sensors, where they are not those of the scene."""
 
-    def __init__(self, model: Model, settings: dict[str, Any], varied: list[Varied], member: int) -> None:
-        self._numbers = varied, member
+    def __init__(
+        self, model: Model, settings: dict[str, Any], varied: list[Varied], member: int, seeds: Mapping[str, int]
+    ) -> None:
+        self._numbers, self._seeds = (varied, member), seeds
         tables = {"system." + name: np.array(table).view(type(table)) for name, table in model.tables.items()}
         state = {"y": model.initial.copy()}
         give(tables | state, [item for item in varied if item.table in tables or item.table in state], member)
@@ -429,6 +478,15 @@ class Member(Simulation):
                 prepare(run)
 
         return super().restart(prepare=begin)
+
+    def _make_sensors(self) -> Sensors:
+        found = super()._make_sensors()
+        if len(found):
+            own, (varied, member) = tables_of_system(found.evaluator.mechanism), self._numbers
+            give(own, [item for item in varied if item.table in own], member)
+        if self._seeds:
+            found.begin(self._seeds)
+        return found
 
 
 def bytes_of(array: np.ndarray) -> np.ndarray:

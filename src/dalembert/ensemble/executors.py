@@ -20,6 +20,7 @@ from ..simulation.registry import Method, positive
 from ..simulation.trajectory import VARIABLES
 from .batch import Differences, instants, room_of, run_together, threads_of
 from .batch_kernel import NotForBatches, Workspace
+from .batch_sensors import rates_of, rows_of
 from .plan import AUDITED, DIED, OF_CONTACT, STACKED, Answer, Member, Task, described, make_block, pack
 from .worker import READY
 
@@ -308,6 +309,7 @@ class Group:
     def __post_init__(self) -> None:
         template = self.differences.template
         room = room_of(len(instants(self.duration, template.frame_rate)) + 1, template.model.size)
+        room += room_of(rows_of(rates_of(template.model.scene.sensors), self.duration), template.model.size)
         self._fit, self._paced = max(1, FRAMES // room), FIRST
 
     def full(self) -> bool:

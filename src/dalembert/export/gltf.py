@@ -13,6 +13,7 @@ import numpy as np
 from ..scene.scene import Scene
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import Trajectory
+from ..view.cables import CableDrawing
 from ..view.camera import thinned
 from ..view.drawing import BodyDrawing, LinkDrawing, ParticleDrawing
 from .shown import ExportWarning, Shown, continuous, free_name, linear_rgb, shown, target
@@ -78,8 +79,9 @@ def export_gltf(source: Simulation | Trajectory | Scene, path: str | PathLike[st
     """Write a run as binary glTF (.glb) with its animation, or a scene at its initial pose. Returns warnings.
 
     A body is a node with a mesh, at its centre of mass; positions and orientations are keys at the recorded instants, between
-    which viewers interpolate. Rods and springs are lines. Particles are points, lines or surfaces that change their shape
-    (morph targets) at 100 instants at most. Numbers are float32. The root node turns z up into glTF's y up.
+    which viewers interpolate. Rods and springs are lines. Particles are points, lines or surfaces, and cables are lines,
+    that change their shape (morph targets) at 100 instants at most. Numbers are float32. The root node turns z up into
+    glTF's y up.
 
     Raises ValueError for a run of no instants, or another suffix.
     """
@@ -115,6 +117,8 @@ class _Film:
                 self._body(body, body.position[None], body.orientation[None])
         for link in drawing.lines:
             self._line(link)
+        for cable in drawing.cables:
+            self._cable(cable)
         for curve in drawing.curves:
             self._mesh_node(curve.name, curve.points, None, DARK, LINE_STRIP)
         for group in drawing.particles:
@@ -164,6 +168,20 @@ class _Film:
         node = self._mesh_node(link.name, stroke, None, DARK, LINES)
         length = np.where(what.times <= link.until, length, 0.0)  # what was let go is gone
         self._place(node, ends[0], continuous(q), np.repeat(length[:, None], 3, axis=1))
+
+    def _cable(self, cable: CableDrawing) -> None:
+        """A line through the points of its path, which changes its shape."""
+        what, kept = self.what, self._kept
+        rows = kept[thinned(len(kept), MOST_SHAPES)]
+        shapes = cable.track(what.times[rows], what.positions[rows], what.orientations[rows], what.particles[rows])
+        moving = len(rows) > 1 and not self._still(shapes)
+        if moving and len(rows) < len(kept):
+            self._warn(f"cable {cable.name!r}", f"it moves through {len(rows)} of {len(kept)} instants")
+        deltas = shapes[1:] - shapes[0] if moving else shapes[:0]
+        node = self._mesh_node(cable.name, shapes[0], None, DARK, LINE_STRIP, deltas)
+        if moving:
+            times = (what.times[rows] - what.times[0]).astype(np.float32)
+            self._channel(node, "weights", times, np.eye(len(rows))[:, 1:].ravel())
 
     def _particles(self, group: ParticleDrawing) -> None:
         """Points, segments or a surface; where they move, targets of a morph, each of weight 1 at its instant."""

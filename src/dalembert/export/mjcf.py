@@ -19,18 +19,21 @@ import numpy as np
 
 from ..model.tree import BALL, COMMANDED, FREE, HINGE, WELD, Layout, Place, build_tree
 from ..scene.body import WORLD, Body, World
+from ..scene.cable import BLOCK, DRUM, POINT, CablePath
 from ..scene.checks import quaternion_of, rotation_matrix
 from ..scene.contact import Obstacle
 from ..scene.force import Force
+from ..scene.forces.cable import ElasticCable, SlackCable
 from ..scene.joint import Joint, Link, Part
 from ..scene.scene import Scene
 from ..scene.shapes import Compound, ConvexHull, HeightField, Shape
+from .mjcf_sensors import write_sensors
 from .shown import ExportWarning, free_name, holds_particle, passing_pairs, principal_inertia, rgb, target
 
 # The document ---------------------------------------------------------------------------------------------------------
 
 Element = ElementTree.Element
-SECTIONS = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")
+SECTIONS = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "sensor", "keyframe")
 FLAT = 1e-9  # of the largest moment: by how much it may exceed the sum of the others unsaid
 
 
@@ -85,6 +88,8 @@ class Document:
         self.bodies: dict[Any, Element] = {}  # body or link → element
         self.places: list[tuple[Place, Place, list[DocumentJoint]]] = []  # place, its host and joints
         self.joints: dict[str, DocumentJoint] = {}  # by the name of the freedom
+        self.actuators: dict[str, str] = {}  # motor → its name in the file
+        self.sites: dict[str, Element] = {}  # by name
         self._names: dict[str, set[str]] = {}
         self.root = Element("mujoco", model=scene.name)
         ElementTree.SubElement(
@@ -132,7 +137,7 @@ class Document:
             return None
         at, turn = (frame.to_body(point), frame.rotation) if placed else (point, np.eye(3))
         unique = self.name("site", name)
-        element = ElementTree.SubElement(above, "site", name=unique, pos=numbers(at), group="4")
+        element = self.sites[unique] = ElementTree.SubElement(above, "site", name=unique, pos=numbers(at), group="4")
         if rotation is not None:
             self.set_rotation(element, turn.T @ rotation)
         return unique
@@ -173,6 +178,7 @@ class Document:
 
 ON_JOINTS = ("torsion_spring", "friction", "limit", "motor", "servo")  # what joints and actuators of MJCF do
 FAR = 1e10  # rad or m: a stop that is not there
+OUTSIDE = 2.0  # radii of a pulley, from its centre to the site that says on which side a tendon runs
 
 
 def write_forces(out: Document, loops: Iterable[Joint]) -> None:
@@ -195,6 +201,8 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
                 )
             else:
                 on_joints.setdefault(found.name, []).append(force)
+        elif isinstance(force, ElasticCable | SlackCable):
+            _write_cable_force(out, force)
         elif (tendon := force.tendon()) is None:
             out.warn(f"{kind} {force.name!r}", "MJCF has no such force; it is left out")
         elif not _write_tendon(
@@ -246,8 +254,9 @@ def _write_motor(out: Document, joint: str, force: Force) -> None:
         out.warn(item, "its function is no part of MJCF; it is left out")
         return
     bias = force.rest + force.stiffness * force.position + force.damping * force.target
+    name = out.actuators[force.name] = out.name("actuator", force.name)
     element = ElementTree.SubElement(
-        out.section("actuator"), "general", name=out.name("actuator", force.name), joint=joint, gaintype="fixed",
+        out.section("actuator"), "general", name=name, joint=joint, gaintype="fixed",
         gainprm="1", biastype="affine", biasprm=numbers([bias, -force.stiffness, -force.damping]),
     )  # fmt: skip
     if np.isfinite(force.limit):
@@ -268,6 +277,78 @@ def _write_tendon(
     return unique
 
 
+# Cables: tendons through sites, and around geoms that touch nothing
+
+
+def _write_cable_force(out: Document, force: ElasticCable | SlackCable) -> None:
+    """A cable that stretches, or one with a range of lengths."""
+    item = f"cable {force.name!r}"
+    if isinstance(force, SlackCable):
+        found = _write_cable(out, force.name, force.cable, limited="true", range=numbers([0.0, force.rest]))
+    else:
+        found = _write_cable(
+            out, force.name, force.cable, stiffness=number(force.stiffness), damping=number(force.damping),
+            springlength=numbers([0.0, force.rest]),
+        )  # fmt: skip
+        if found is not None and force.damping > 0.0:
+            out.warn(item, "MuJoCo's damping of a tendon also acts where the cable is slack")
+    if found is None:
+        out.warn(item, "no tendon of MJCF is like it; it is left out")
+
+
+def _write_cable(out: Document, name: str, cable: CablePath, **attributes: str) -> str | None:
+    """The name of a new tendon along the path of a cable; None, with a warning why, where MJCF has no such path."""
+    reason = _beyond_tendons(out, cable)
+    if reason:
+        out.warn(f"cable {name!r}", reason)
+        return None
+    unique = out.name("tendon", name)
+    tendon = ElementTree.SubElement(out.section("tendon"), "spatial", {"name": unique, **attributes})
+    for i, element in enumerate(cable.elements):
+        if element.kind == POINT:
+            site = out.site(element.frame, element.point, f"{name}.{i}")
+            ElementTree.SubElement(tendon, "site", site=str(site))
+        else:
+            geom, side = _write_pulley(out, f"{name}.{i}", element)
+            ElementTree.SubElement(tendon, "geom", geom=geom, sidesite=side)
+    return unique
+
+
+def _beyond_tendons(out: Document, cable: CablePath) -> str:
+    """What of a cable no tendon has; "" where there is nothing."""
+    elements = cable.elements
+    for i, element in enumerate(elements):
+        if not isinstance(element.frame, World) and element.frame not in out.bodies:
+            return f"it runs through {element.frame.name!r}, which MJCF does not have"
+        if element.kind == DRUM:
+            return "MJCF has no drums, and no pulleys that a tendon turns"
+        if element.turns > 0.0:
+            return "a tendon of MJCF does not wind around a pulley more than once"
+        if element.friction > 0.0:
+            return "a tendon of MJCF has no friction in eyes and on pulleys"
+        if element.kind != POINT and elements[i + 1].kind != POINT:
+            return "MJCF takes a point between two pulleys; add an Eye there"
+    return ""
+
+
+def _write_pulley(out: Document, name: str, element: Any) -> tuple[str, str]:
+    """The geom of a pulley, which touches nothing, and the site on its side."""
+    frame, swivels = element.frame, element.kind == BLOCK
+    placed = not isinstance(frame, World)
+    above = out.bodies[frame] if placed else out.world
+    at, turn = (frame.to_body(element.point), frame.rotation) if placed else (element.point, np.eye(3))
+    side = element.side - (element.side @ element.axis) * element.axis
+    side /= np.linalg.norm(side)
+    axes = np.stack([side, np.cross(element.axis, side), element.axis], axis=1)
+    geom = ElementTree.SubElement(
+        above, "geom", name=out.name("geom", name), type="sphere" if swivels else "cylinder", pos=numbers(at),
+        size=numbers([element.radius] if swivels else [element.radius, element.radius]), contype="0", conaffinity="0",
+        group="4",
+    )  # fmt: skip
+    out.set_rotation(geom, turn.T @ axes)
+    return geom.get("name", ""), str(out.site(frame, element.point + OUTSIDE * element.radius * side, f"{name}.side"))
+
+
 def _sites(
     out: Document, name: str, ends: Any, at_a: np.ndarray, at_b: np.ndarray, turn: np.ndarray | None = None
 ) -> tuple[str, str] | None:
@@ -281,6 +362,11 @@ def _write_loop(out: Document, joint: Joint) -> bool:
     """A joint as equality constraints; False where MJCF has none for it."""
     if joint.kind == "gear":
         return _write_gear(out, joint)
+    if joint.cable is not None:
+        tendon = _write_cable(out, joint.name, joint.cable)
+        if tendon is not None:
+            _equality(out, "tendon", joint.name, tendon1=tendon, polycoef=numbers([0.0] * 5))
+        return tendon is not None
     if joint.kind not in ("ball", "hinge", "weld", "rod"):
         return False
     part = joint.parts[0]
@@ -565,7 +651,7 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
 
     Joints make nested bodies; what closes loops becomes equality constraints, as do gears and rods. Springs are tendons,
     torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds to the effort.
-    Initial velocities are in the key frame "start".
+    Cables are tendons. Sensors are at sites. Initial velocities are in the key frame "start".
 
     Raises ValueError for a scene that joint coordinates cannot start, another suffix, or a chain of more than 490 bodies.
     """
@@ -575,6 +661,7 @@ def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
     _write_tree(layout, out)
     write_forces(out, layout.loops)
     write_shapes(out)
+    write_sensors(out)
     write_velocities(out, layout.loops)
     out.save()
     return out.warnings

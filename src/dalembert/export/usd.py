@@ -367,6 +367,10 @@ class Stage:
             self._obstacle(ground)
         for group in what.drawing.particles:
             self._particles(group)
+        for cable in what.drawing.cables:
+            track = cable.track(what.times, what.positions, what.orientations, what.particles)
+            prim = self._lines(cable.name, track[0], [track.shape[1]], "#404040", 0.0)
+            self._move(prim, track)
         for curve in what.drawing.curves:
             self._lines(curve.name, curve.points, [len(curve.points)], "#404040", 0.0)
         if scene is None:
@@ -479,6 +483,10 @@ class Stage:
             prim.CreateWidthsAttr([2.0 * group.radius or 0.005 * self.what.size or 0.01])
             prim.SetWidthsInterpolation(UsdGeom.Tokens.constant)
             prim.CreateDisplayColorAttr([Gf.Vec3f(*linear_rgb(group.color))])
+        self._move(prim, tracks)
+
+    def _move(self, prim: Any, tracks: np.ndarray) -> None:
+        """Samples of the points of a prim, (k, n, 3), at all instants."""
         if len(tracks) > 1:
             for k, time in enumerate(self.what.times):
                 prim.GetPointsAttr().Set(points(tracks[k]), self._rate * time)

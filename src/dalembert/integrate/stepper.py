@@ -208,7 +208,7 @@ class FixedStepper(Stepper):
         """Make steps until so long after the start (s), as many a call as Ctrl-C can wait for. Returns a status. Raises
         KeyboardInterrupt."""
         while True:
-            last = (int(self._done[0]) + self._pace.begin()) * self._dt
+            last = (self._done.item() + self._pace.begin()) * self._dt
             status = self.call_with_room(partial(self.call_kernel, y, dydt, min(stop, last)))
             if status != OK or stop <= last:
                 return status
@@ -236,7 +236,7 @@ class FixedStepper(Stepper):
     @property
     def time(self) -> float:
         """Time of the state, s."""
-        return self._start + int(self._done[0]) * self._dt
+        return self._start + self._done.item() * self._dt
 
     @property
     def step(self) -> float:

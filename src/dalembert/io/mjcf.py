@@ -45,12 +45,13 @@ from .mjcf_bodies import (
     read_inertial,
 )
 from .mjcf_sensors import SITE_SIZE, add_sensors, site_region
+from .mjcf_tendons import Tendon, add_tendons, keep_length, read_tendons
 from .urdf import hex_color
 
 ZERO = (0.0, 0.0, 0.0)
 SECTIONS = (
-    "compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "contact", "equality", "actuator",
-    "sensor", "keyframe", "custom", "extension",
+    "compiler", "option", "size", "statistic", "visual", "default", "asset", "worldbody", "contact", "tendon", "equality",
+    "actuator", "sensor", "keyframe", "custom", "extension",
 )  # fmt: skip
 UNSEEN = ("camera", "light", "inertial")  # read elsewhere, or pictures
 MOST_COPIES = 50_000  # elements that <replicate> makes
@@ -525,7 +526,9 @@ def _touching(built: Built, segment: Segment | None, solid: Solid | None) -> lis
 # Equality constraints: points that coincide, welds, joints that follow others -----------------------------------------
 
 
-def add_equality(reader: MjcfReader, built: Built, element: Element, warnings: Warnings) -> None:
+def add_equality(
+    reader: MjcfReader, built: Built, element: Element, tendons: dict[str, Tendon], warnings: Warnings
+) -> None:
     """A ball joint, a weld or a gear; a warning for what is none."""
     attributes = reader.defaults.of(element, None)
     if not attributes.flag("active", True):
@@ -537,6 +540,8 @@ def add_equality(reader: MjcfReader, built: Built, element: Element, warnings: W
             _couple(reader, built, attributes, name, warnings)
         elif element.tag in ("connect", "weld"):
             _tie(reader, built, attributes, name, warnings)
+        elif element.tag == "tendon":
+            keep_length(tendons, built, attributes, name, warnings)
         else:
             warnings.add(element, f"an equality of {element.tag}s is left out", element.tag)
             return
@@ -651,12 +656,13 @@ def from_mjcf(
 ) -> ImportedModel:
     """The model of a <mujoco> element."""
     reader = MjcfReader(root, folder, warnings, contacts)
-    pairs = read_pairs(reader)
+    pairs, tendons = read_pairs(reader), read_tendons(reader)
     built = build(reader.description, warnings, limits, friction)
     set_contacts(reader, built, pairs, warnings)
     for section in root.all("equality"):
         for element in section.children:
-            add_equality(reader, built, element, warnings)
+            add_equality(reader, built, element, tendons, warnings)
+    add_tendons(tendons, built, warnings, limits)
     model = imported(built, reader.description, root.file, "MJCF")
     model.timestep = reader.settings.timestep
     model.sites = {name: built.frame(segment, pose) for name, (segment, pose) in reader.sites.items()}

@@ -194,14 +194,15 @@ class Defaults:
                     raise child.error(f"default class {inner!r:.60} is there twice; rename one")
                 waiting.append((inner, child, own))
 
-    def of(self, element: Element, childclass: str | None) -> Attributes:
-        """The attributes of an element, over those of its class, or that of the bodies around it."""
+    def of(self, element: Element, childclass: str | None, tag: str = "") -> Attributes:
+        """The attributes of an element, over those of its class, or that of the bodies around it. tag : that of its
+        defaults, if it is not its own."""
         name = element.attributes.get("class", childclass or "main")
         if name not in self.classes:
             raise element.error(f"there is no default class {name!r:.60}; define it, or correct the name")
         table = self.classes[name]
         shared = table.get("actuators", {}) if element.tag in ACTUATORS else {}
-        return Attributes(element, {**shared, **table.get(element.tag, {})})
+        return Attributes(element, {**shared, **table.get(tag or element.tag, {})})
 
 
 def note_unasked(attributes: Attributes, warnings: Warnings, *known: str) -> None:

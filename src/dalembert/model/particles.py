@@ -293,7 +293,7 @@ class ForceCompiler:
         """Where the table of a piece of a cable begins in the curves; each drum's wound angle becomes a coordinate."""
         at, count = sum(piece.size for piece in self.curves), len(path.elements)
         table = np.zeros(tables.CABLE_HEADER + tables.CABLE_ELEMENT * count)
-        table[: tables.CABLE_HEADER] = count, rounds_of(path), path.creep, path.length
+        table[: tables.CABLE_GIVEN] = count, rounds_of(path), path.creep, path.length
         for i, element in enumerate(path.elements):
             e = tables.CABLE_HEADER + tables.CABLE_ELEMENT * i
             self._cable_element(table[e : e + tables.CABLE_ELEMENT], element)

@@ -55,15 +55,22 @@ SERVO = 11  # as much as `limit` either way, towards the speed `target`
 # Cables, in the array of curves ---------------------------------------------------------------------------------------
 # A cable is a header and its elements, from one end to the other. `ROUNDS`: 0 where all elements are points, 1 where each
 # cylinder is between points, else 2. `CREEP`: m/s, below which friction does not act fully. `NOW`: the length found last (m).
-# Of an element, as given: its kind,
-# body, and in the frame of this body its point or centre (m), axis and side (unit vectors; the cable is fixed to the side of
-# a drum); radius (m); sense, 1 for a turn about the axis by the right hand; the angle that is the middle of the turn to which
-# the angle of contact is counted, −1 where the cable may leave the pulley; the coefficient of friction; where the state has
-# the wound angle of a drum; of a drum 1 where its cable has no end on it, 2 where it also runs in the plane of the centre. As
-# found: whether the cable is off; the points where it arrives and leaves (m), their velocities (m/s), the angle of contact
-# (rad), its rate, the arc (m), and the tension (N) after the element.
-CABLE_COUNT, CABLE_ROUNDS, CABLE_CREEP, CABLE_NOW = 0, 1, 2, 3
-CABLE_HEADER = 4
+# `ENTRY`: the address of the C function of cables (`dynamics.cables.cable_task`), written for a run. The rest of the header
+# has what this function takes and returns. It takes two bodies, and of a cable that stretches stiffness (N/m), damping
+# (N s/m) and length without tension (m). It returns ℓ̇ (m/s), J̇ v (m/s²), the gradients (1, m) of ℓ on the two bodies, elastic
+# tension (N), whether there is one, the power of what is not elastic (W), and the elastic energy (J).
+# Of an element, as given: its kind, body, and in the frame of this body its point or centre (m), axis and side (unit vectors;
+# the cable is fixed to the side of a drum); radius (m); sense, 1 for a turn about the axis by the right hand; the angle that
+# is the middle of the turn to which the angle of contact is counted, −1 where the cable may leave the pulley; the coefficient
+# of friction; where the state has the wound angle of a drum; of a drum 1 where its cable has no end on it, 2 where it also
+# runs in the plane of the centre. As found: whether the cable is off; the points where it arrives and leaves (m), their
+# velocities (m/s), the angle of contact (rad), its rate, the arc (m), and the tension (N) after the element.
+CABLE_COUNT, CABLE_ROUNDS, CABLE_CREEP, CABLE_NOW, CABLE_ENTRY = range(5)
+CABLE_GIVEN = 4  # numbers of the header that the model has
+CABLE_FIRST, CABLE_SECOND, CABLE_STIFFNESS, CABLE_DAMPING, CABLE_REST = range(5, 10)
+CABLE_RATE, CABLE_BIAS, CABLE_GRADIENT_A, CABLE_GRADIENT_B = 10, 11, 12, 18
+CABLE_ELASTIC, CABLE_TAUT, CABLE_POWER, CABLE_ENERGY = range(24, 28)
+CABLE_HEADER = 28
 CABLE_KIND, CABLE_BODY, CABLE_ANCHOR, CABLE_AXIS, CABLE_SIDE = 0, 1, 2, 5, 8
 CABLE_RADIUS, CABLE_SENSE, CABLE_WINDOW, CABLE_FRICTION, CABLE_SLOT, CABLE_ENDLESS = 11, 12, 13, 14, 15, 16
 CABLE_OFF, CABLE_ARRIVES, CABLE_LEAVES, CABLE_ARRIVES_RATE, CABLE_LEAVES_RATE = 17, 18, 21, 24, 27

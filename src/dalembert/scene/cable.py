@@ -226,7 +226,7 @@ def _is_free(p: NDArray[np.float64], q: NDArray[np.float64], radius: float, sens
     d = q[:2] - p[:2]
     foot, aside = -float(p[:2] @ d), sense * float(d[1] * p[0] - d[0] * p[1])
     square = float(d @ d)
-    return 0.0 < foot < square and aside > 0.0 and aside * aside >= radius * radius * square
+    return aside > 0.0 and (not 0.0 < foot < square or aside * aside >= radius * radius * square)
 
 
 def _place_pulley(i: int, element: Element, found: Trace) -> None:
@@ -254,24 +254,33 @@ def _place_pulley(i: int, element: Element, found: Trace) -> None:
     found.leaves[i] = element.point + np.append(element.radius * m, q[2] - slope * after) @ axes
 
 
-def drawn_points(elements: Sequence[Element], pieces: int = 24) -> NDArray[np.float64]:
-    """(n, 3) points along the path of a cable, m, with arcs as polygons of `pieces` a turn."""
+def drawn_points(elements: Sequence[Element], pieces: int = 24, each: int | None = None) -> NDArray[np.float64]:
+    """(n, 3) points along the path of a cable, m, with arcs as polygons of `pieces` a turn. each : so many points for each
+    pulley instead, also for one that the cable has left, so that n is the same for all poses."""
     found, points = trace(elements), []
     for i, element in enumerate(elements):
-        if not found.on[i]:
-            continue
         if element.kind in (POINT, DRUM):
             points.append(found.arrives[i])
-            continue
-        axes = _frame(element)
-        p = axes @ (found.arrives[i] - element.point)
-        rise = (axes @ (found.leaves[i] - element.point))[2] - p[2]
-        start, wrap = np.arctan2(p[1], p[0]), found.wraps[i]
-        for s in np.linspace(0.0, 1.0, max(2, int(np.ceil(pieces * wrap / (2.0 * np.pi))) + 1)):
-            a = start + element.sense * wrap * s
-            points.append(element.point + np.array([np.cos(a), np.sin(a), 0.0]) @ axes * element.radius)
-            points[-1] = points[-1] + (p[2] + rise * s) * element.axis
+        elif found.on[i]:
+            turn = 2.0 * np.pi / pieces
+            points += _arc(i, element, found, each or max(2, int(np.ceil(found.wraps[i] / turn)) + 1))
+        elif each:
+            start, end = found.leaves[_neighbour(i, -1, found)], found.arrives[_neighbour(i, 1, found)]
+            d = end - start
+            share = np.clip((element.point - start) @ d / max(float(d @ d), 1e-300), 0.0, 1.0)
+            points += [start + share * d] * each
     return np.array(points)
+
+
+def _arc(i: int, element: Element, found: Trace, count: int) -> list[NDArray[np.float64]]:
+    """So many points along the contact with a pulley."""
+    axes = _frame(element)
+    p = axes @ (found.arrives[i] - element.point)
+    rise = (axes @ (found.leaves[i] - element.point))[2] - p[2]
+    angles = np.arctan2(p[1], p[0]) + element.sense * found.wraps[i] * np.linspace(0.0, 1.0, count)
+    around = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ axes[:2] * element.radius
+    along = np.outer(p[2] + rise * np.linspace(0.0, 1.0, count), element.axis)
+    return list(element.point + around + along)
 
 
 # From what the user writes ------------------------------------------------------------------------------------------------

@@ -6,11 +6,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import AWAKE
+from ..collide.tables import AWAKE, CONTACTS
 from ..contact.points import Owners, impulses_of, owners_of
 from ..contact.surface_tables import torques_of
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
+
+YZX, ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])
+
+
+def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The vector product of vectors (..., 3), for few of them faster than NumPy's."""
+    return a[..., YZX] * b[..., ZXY] - a[..., ZXY] * b[..., YZX]
 
 
 class Contacts(NamedTuple):
@@ -61,11 +68,13 @@ def read_contacts(driver: Stepper, model: Model, owners: Owners, x: np.ndarray, 
     if driver.bodies is None:
         return _of_events(driver.contacts(model), owners, x)
     stepper = driver.bodies
-    rows, struck, dt = stepper._contacts(), stepper._struck(), float(stepper.settings.dt)
+    collision, dt = stepper.collision, float(stepper.settings.dt)
+    rows = collision.contacts.view(np.ndarray)[: int(collision.counts[CONTACTS])]  # records are slow to read
+    struck = stepper._tables.struck.view(np.ndarray)[: int(stepper.report.struck[0])]
     parts = []
     if len(rows):
-        a, b, _ = owners_of(rows, stepper.collision, owners)
-        force, torque = stepper._impulses(rows) / dt, torques_of(rows, stepper._surfaces) / dt
+        a, b, _ = owners_of(rows, collision, owners)
+        force, torque = impulses_of(rows) / dt, torques_of(rows, stepper._surfaces) / dt
         arms = [np.array(rows[arm]).reshape(-1, 3) for arm in ("arm_a", "arm_b")]
         parts.append(_made(a, b, rows, force, torque, arms))
     if len(struck):
@@ -73,7 +82,7 @@ def read_contacts(driver: Stepper, model: Model, owners: Owners, x: np.ndarray, 
         force = impulses_of(struck) / dt
         arms = [struck["position"] - _centers(x, end) for end in ends]
         parts.append(_made(ends[0], ends[1], struck, force, np.zeros_like(force), arms))
-    asleep = stepper.collision.asleep
+    asleep = collision.asleep
     if len(before.a) and (asleep > AWAKE).any():
         still = np.ones(len(owners.names), bool)
         still[: owners.bodies] = asleep[: owners.bodies] != AWAKE
@@ -89,7 +98,7 @@ def read_contacts(driver: Stepper, model: Model, owners: Owners, x: np.ndarray, 
 def _made(a: Any, b: Any, rows: Any, force: np.ndarray, torque: np.ndarray, arms: Any) -> Contacts:
     """Contacts from rows of a table; torque : of friction against rolling and spinning, on b."""
     normal = np.array(rows["frame"]).reshape(-1, 9)[:, :3]
-    on_a, on_b = -np.cross(arms[0], force) - torque, np.cross(arms[1], force) + torque
+    on_a, on_b = -cross(arms[0], force) - torque, cross(arms[1], force) + torque
     return Contacts(np.array(a), np.array(b), np.array(rows["position"]).reshape(-1, 3), normal, force, on_a, on_b)
 
 
@@ -105,4 +114,4 @@ def _of_events(listed: list[Any], owners: Owners, x: np.ndarray) -> Contacts:
     a, b = (np.array([owners.number(getattr(contact, end)) for contact in listed]) for end in "ab")
     point, normal, force = (np.array([getattr(c, key) for c in listed]) for key in ("position", "normal", "force"))
     arms = [point - _centers(x, end) for end in (a, b)]
-    return Contacts(a, b, point, normal, force, -np.cross(arms[0], force), np.cross(arms[1], force))
+    return Contacts(a, b, point, normal, force, -cross(arms[0], force), cross(arms[1], force))

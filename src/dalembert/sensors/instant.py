@@ -14,172 +14,182 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..collide.tables import AWAKE
 from ..contact.limits import size_of
 from ..contact.points import Owners
+from ..contact.surface_tables import torques_of
 from ..core.c_function import MEASURE
 from ..core.status import OK
+from ..core.tables import allocate, handed
 from ..dynamics.forces import read_efforts
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
-from ..integrate.stepper import FixedStepper, Stepper
+from ..integrate.stepper import Stepper
 from ..model.compile import Model
-from ..model.tables import CUSTOM_MOTOR, FIELD, LIMITED, MOTOR, STATE_SIZE, TORSION, System
+from ..model.tables import CUSTOM_MOTOR, MOTOR, STATE_SIZE, TORSION, System
 from ..scene.body import Body
+from ..scene.checks import rotation_matrix
+from ..scene.sensor import ContactForce, ForceTorque, Mounted, Sensor, Touch
 from .contacts import NONE, Contacts, read_contacts
+from .kernels import Sensed, read_forces, read_motion, take_state, take_step
 
 INPUTS = ("forces", "joints", "commands", "particle_forces")  # tables that a run may change
-YZX, ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])
-SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy, xz, yz) has its entries
+ON_CONTACTS = (Touch, ContactForce)
+NO_TORQUES = np.zeros((0, 3))
 
 
 class Motion(NamedTuple):
-    """Of n bodies and, last, the world; world axes. x : (n + 1, 3) m, centres of mass. rotation : (n + 1, 3, 3), body →
-    world. v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s. inverse_inertia : (n + 1, 3, 3)
-    1/(kg m²)."""
+    """Of n bodies and, last, the world; world axes; overwritten by the next instant. x : (n + 1, 3) m, centres of mass.
+    rotation : (n + 1, 3, 3), body → world. v, omega : (n + 1, 3) m/s, rad/s. momentum : (n + 1, 6) kg m/s, kg m²/s."""
 
     x: np.ndarray
     rotation: np.ndarray
     v: np.ndarray
     omega: np.ndarray
     momentum: np.ndarray
-    inverse_inertia: np.ndarray
 
 
-class Forces(NamedTuple):
-    """a, alpha : (n + 1, 3) m/s², rad/s², accelerations of bodies and, last, the world. wrenches : (joints, 6) N and N m, of
-    each joint on its second body, about the point of the joint, world axes. gravity : (3,) m/s². efforts : name → N m or N.
-    on_coordinate : name of a coordinate → the sum of its efforts."""
+class Mount(NamedTuple):
+    """What the frame of a sensor sees at an instant; overwritten by the next. body : its row in the arrays of `Motion`.
 
+    x, arm : (3,) m, its position, and from the centre of mass to it. axes : (3, 3), columns. v, omega, a, alpha : (3,), of
+    its point; all these in world axes. inertial : (6,), specific force (m/s²) and angular rate (rad/s), in its own axes.
+    local_v : (3,) m/s, likewise."""
+
+    body: int
+    x: np.ndarray
+    arm: np.ndarray
+    axes: np.ndarray
+    v: np.ndarray
+    omega: np.ndarray
     a: np.ndarray
     alpha: np.ndarray
-    wrenches: np.ndarray
-    gravity: np.ndarray
-    efforts: dict[str, float]
-    on_coordinate: dict[str, float]
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The vector product of vectors (..., 3), for few of them faster than NumPy's."""
-    return a[..., YZX] * b[..., ZXY] - a[..., ZXY] * b[..., YZX]
+    inertial: np.ndarray
+    local_v: np.ndarray
 
 
 class Evaluator:
     """Reads the instants of one run.
 
     mechanism : that of the run. system : tables of the same model, whose workspace is used. The run's are only read.
+
+    `mechanism` is on the tables given, `mass` (bodies,) kg.
     """
 
     def __init__(self, model: Model, mechanism: Mechanism, system: System) -> None:
         self.model, self.owners = model, Owners(model.scene)
         self._bodies = len(model.body_names)
         self._plain = Mechanism(system)
-        self._mechanism: Mechanism = JointMechanism(model, self._plain) if model.tree is not None else self._plain
-        self._of_run = mechanism
-        # Plain arrays: fields of records are slow to read.
-        self._own, self._run = _plain_tables(system), _plain_tables(mechanism.system)
-        self._system, self._copied = system, dict[str, bytes]()
-        bodies = model.tables["bodies"].view(np.ndarray)[: self._bodies]
-        self._inverse_mass = bodies["inverse_mass"][:, None].copy()
-        self._inverse_inertia = bodies["inverse_inertia"][:, SYMMETRIC].copy()
+        self.mechanism: Mechanism = JointMechanism(model, self._plain) if model.tree is not None else self._plain
+        self._of_run, self._system = mechanism, system
+        # Plain arrays: fields of records are slow to read. What has no rows cannot change.
+        self._own, given = _plain_tables(system), _plain_tables(mechanism.system)
+        self._inputs = [(name, given[name][: len(own)], own) for name, own in self._own.items() if len(own)]
+        self._copied: dict[str, bytes] = {}
         self._scratch = np.empty(model.size)
+        sensors = list(model.scene.sensors.values())
+        self._on_contacts = any(isinstance(sensor, ON_CONTACTS) for sensor in sensors)
+        self._sensed, self._mounts = self._allocate([one for one in sensors if isinstance(one, Mounted | ForceTorque)])
+        self._motion = Motion(
+            self._sensed.x.reshape(-1, 3), self._sensed.rotation.reshape(-1, 3, 3), self._sensed.v.reshape(-1, 3),
+            self._sensed.omega.reshape(-1, 3), self._sensed.momentum.reshape(-1, 6),
+        )  # fmt: skip
+        self.wrenches, self.mass = system.wrenches.reshape(-1, 6), system.bodies.view(np.ndarray)["mass"]
+        self._tables = [handed(table) for table in (mechanism.system, system, self._sensed)]
         self.contacts: Contacts = NONE
+
+    def _allocate(self, mounted: list[Any]) -> tuple[Sensed, dict[str, Mount]]:
+        """The tables of the kernels, and the frames of sensors by name."""
+        sensed = allocate(Sensed, {"bodies": self._bodies, "mounts": len(mounted)}, owners=self.owners.of_collider)
+        sensed.rotation[-9:] = sensed.bodies.rotation[-1] = np.eye(3).ravel()
+        rows, frames = sensed.mounts.view(np.ndarray), dict[str, Mount]()
+        for row, sensor in zip(rows, mounted, strict=True):
+            body = self.body(sensor.body) % (self._bodies + 1)
+            row["body"], row["place"] = body, sensor.position
+            row["turn"] = rotation_matrix(sensor.orientation).ravel()
+        for i, sensor in enumerate(mounted):
+            views = {name: rows[name][i] for name in Mount._fields if name != "body"}
+            views["axes"] = views["axes"].reshape(3, 3)
+            frames[sensor.name] = Mount(int(rows["body"][i]), **views)
+        return sensed, frames
+
+    def begin(self) -> None:
+        """Begin with tables that were changed."""
+        self._copied.clear()
+        self.contacts = NONE
 
     # Motion -----------------------------------------------------------------------------------------------------------
 
     def motion(self, y: np.ndarray) -> Motion:
-        """The motion at a state. What moves by command has its velocities from the tables of the run."""
-        n = self._bodies
-        parts = y[: STATE_SIZE * n].reshape(n, STATE_SIZE)
-        found = Motion(*(np.zeros((n + 1, *shape)) for shape in ((3,), (3, 3), (3,), (3,), (6,), (3, 3))))
-        found.x[:n], found.rotation[:n], found.rotation[n] = parts[:, :3], _rotations(parts[:, 3:7]), np.eye(3)
-        turn = found.rotation[:n]
-        found.inverse_inertia[:n] = turn @ self._inverse_inertia @ turn.transpose(0, 2, 1)
-        found.v[:n] = parts[:, 7:10] * self._inverse_mass
-        found.omega[:n] = (found.inverse_inertia[:n] @ parts[:, 10:13, None])[..., 0]
-        found.momentum[:n] = parts[:, 7:13]
-        for row in self._run["commands"]:
-            if row["body"] >= 0:
-                found.v[row["body"]], found.omega[row["body"]] = row["v"], row["omega"]
-        return found
+        """The motion at a state, and of the frames of sensors. What moves by command has its velocities from the tables of
+        the run."""
+        read_motion(y, *self._tables)
+        return self._motion
+
+    def mount(self, sensor: Sensor) -> Mount:
+        """The frame of a sensor, at the motion that was read last."""
+        return self._mounts[sensor.name]
 
     # Contacts ---------------------------------------------------------------------------------------------------------
 
     def read_contacts(self, driver: Stepper, y: np.ndarray) -> None:
-        """Take `contacts` from the last step of a driver."""
-        x = y[: STATE_SIZE * self._bodies].reshape(-1, STATE_SIZE)[:, :3]
-        self.contacts = read_contacts(driver, self.model, self.owners, x, self.contacts)
+        """Take `contacts` from the last step of a driver, where a sensor is for them or bodies may sleep."""
+        if not self._adds_contacts(driver):
+            x = y[: STATE_SIZE * self._bodies].reshape(-1, STATE_SIZE)[:, :3]
+            self.contacts = read_contacts(driver, self.model, self.owners, x, self.contacts)
+
+    def _adds_contacts(self, driver: Stepper) -> bool:
+        """Whether the wrenches of contacts are enough, which the kernel computes. Contacts of sleeping bodies are those that
+        were read before they fell asleep."""
+        return not self._on_contacts and driver.bodies is not None and not driver.bodies.settings.sleep_after
 
     # Forces -----------------------------------------------------------------------------------------------------------
 
-    def forces(self, driver: Stepper, time: float, y: np.ndarray, motion: Motion) -> Forces | None:
-        """Accelerations, wrenches and efforts at a state and its motion, with the forces of the last step of `driver`; None
-        where they cannot be computed."""
+    def evaluate(self, driver: Stepper, time: float, y: np.ndarray) -> bool:
+        """Find accelerations of bodies and of the frames of sensors, and the wrenches of joints, at the motion that was read
+        last, with the forces of the last step of `driver`. Returns whether they can be computed.
+
+        `wrenches` (joints, 6), N and N m, are of each joint on its second body, about the point of the joint, world axes.
+        """
         self._copy_inputs(driver)
-        own, n = self._own, self._bodies
-        take_coordinates(self._mechanism, self._of_run, y)
-        if self._mechanism(MEASURE, time, y, self._scratch) != OK:
-            return None
-        kin, a, alpha = own["kinematics"][:n], np.zeros((n + 1, 3)), np.zeros((n + 1, 3))
-        a[:n] = (kin["force"] + kin["linear"]) * self._inverse_mass
-        moment = kin["torque"] + kin["angular"] - cross(motion.omega[:n], motion.momentum[:n, 3:])
-        alpha[:n] = (motion.inverse_inertia[:n] @ moment[..., None])[..., 0]
-        for row in own["commands"]:
-            if row["body"] >= 0:
-                a[row["body"]], alpha[row["body"]] = row["a"], row["alpha"]
-        if driver.bodies is not None:
-            still = np.flatnonzero(driver.bodies.collision.asleep[:n] > AWAKE)
-            a[still] = alpha[still] = 0.0
-        efforts, on_coordinate = self._efforts(time, y)
-        rows = own["forces"]
-        gravity = rows["vector"][(rows["kind"] == FIELD) & (rows["active"] != 0)].sum(axis=0)
-        return Forces(a, alpha, self._system.wrenches.reshape(-1, 6).copy(), gravity, efforts, on_coordinate)
+        take_coordinates(self.mechanism, self._of_run, y)
+        if self.mechanism(MEASURE, time, y, self._scratch) != OK:
+            return False
+        read_forces(*self._tables[1:])
+        return True
 
     def _copy_inputs(self, driver: Stepper) -> None:
         """Take over what a run may change: forces, released joints, commands, settings. Forces of the last step become
         constants."""
-        own, run, changed = self._own, self._run, False
-        for name in INPUTS:
-            content = run[name][: len(own[name])].tobytes()
+        changed = False
+        for name, given, own in self._inputs:
+            content = given.tobytes()
             if self._copied.get(name) != content:
-                own[name][:] = run[name][: len(own[name])]
+                own[:] = given
                 self._copied[name], changed = content, True
                 if name == "joints":
                     clear_released(self._system)
-        settings, given = own["settings"], run["settings"]
-        for name in ("hold", "stiffness", "damping", "contact_entry"):
-            settings[name] = given[name]
-        pushed, stepped = self.contacts.wrenches(self._bodies), bool(given["stepped"][0])
-        if stepped:
-            pushed += self._run["pushes"].reshape(-1, 6)[: self._bodies]
-        elif given["particles"][0] > 0:
-            pushed[:] = 0.0  # explicit steps of particles have no forces of this kind
-        settings["stepped"] = stepped or bool(pushed.any())
-        self._own["pushes"][: pushed.size] = pushed.ravel()
-        if isinstance(driver, FixedStepper) and driver.bodies is not None:
-            changed = self._hold_efforts(driver.bodies) or changed
-        if changed:
-            _as_motors(own["forces"])
+        if self._take_forces(driver) or changed:
+            _as_motors(self._own["forces"])
             self._plain._name_functions()
 
-    def _hold_efforts(self, stepper: Any) -> bool:
-        """Make constant motors of what the last step solved with contacts: stops, dry friction, ideal motors, and implicit
-        motors and springs. Returns whether there are any."""
-        tables, given, dt = stepper._tables, self._run["forces"], float(stepper.settings.dt)
-        efforts = dict.fromkeys(np.flatnonzero(given["kind"] >= LIMITED).tolist(), 0.0)
-        for bound in tables.bounds.view(np.ndarray):
-            if bound["soft"] < 0:
-                efforts[int(bound["force"])] += float(given["side"][bound["force"]]) * float(bound["impulse"]) / dt
-        for soft in tables.soft.view(np.ndarray):
-            efforts[int(soft["force"])] = float(soft["impulse"]) / dt
-        for i, effort in efforts.items():
-            row = self._own["forces"][i]
-            row["kind"], row["rest"], row["limit"] = MOTOR, effort, np.inf
-            row["stiffness"] = row["damping"] = 0.0
-        return bool(efforts)
+    def _take_forces(self, driver: Stepper) -> int:
+        """Take over settings and the forces of the last step. Returns how many of them are new as motors."""
+        stepper, adds = driver.bodies, self._adds_contacts(driver)
+        if not adds:
+            self._sensed.pushed.fill(0.0)
+            if len(self.contacts.a):
+                self._sensed.pushed[: 6 * self._bodies] = self.contacts.wrenches(self._bodies).ravel()
+        if stepper is None:
+            take_state(*self._tables)
+            return 0
+        torques = NO_TORQUES
+        if adds and stepper._surfaces is not None:
+            torques = torques_of(stepper._contacts(), stepper._surfaces)
+        return int(take_step(adds, torques, stepper.handed_tables, *self._tables))
 
-    def _efforts(self, time: float, y: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
-        """The efforts of forces on coordinates by name of the force, and their sums by name of the coordinate."""
+    def efforts(self, time: float, y: np.ndarray) -> tuple[dict[str, float], dict[str, float]]:
+        """The efforts of forces on coordinates by name of the force, and their sums by name of the coordinate (N or N m), at
+        the instant that was evaluated last."""
         system, model, rows = self._system, self.model, self._own["forces"]
         motors = np.flatnonzero((rows["kind"] == MOTOR) | (rows["kind"] == CUSTOM_MOTOR))
         found = np.zeros(len(rows))
@@ -210,8 +220,8 @@ class Evaluator:
         """The end of a joint whose point the torque in `Forces.wrenches` is about, and which is a body: the second one; in
         the tree of joint coordinates, the outer one."""
         ends = [joint.b, joint.a]
-        if isinstance(self._mechanism, JointMechanism):
-            nodes = self._mechanism.tables.tree.nodes.view(np.ndarray)
+        if isinstance(self.mechanism, JointMechanism):
+            nodes = self.mechanism.tables.tree.nodes.view(np.ndarray)
             own = nodes[nodes["joint"] == self.model.joint_names.index(joint.name)]
             if len(own) and own["sign"][0] < 0.0:
                 ends.reverse()
@@ -241,8 +251,8 @@ def clear_released(system: System) -> None:
 
 
 def _plain_tables(system: System) -> dict[str, np.ndarray]:
-    """Some tables of a system as plain arrays."""
-    return {name: getattr(system, name).view(np.ndarray) for name in (*INPUTS, "settings", "pushes", "kinematics")}
+    """The tables that a run may change, as plain arrays."""
+    return {name: getattr(system, name).view(np.ndarray) for name in INPUTS}
 
 
 def _as_motors(rows: np.ndarray) -> None:
@@ -251,15 +261,3 @@ def _as_motors(rows: np.ndarray) -> None:
     rows["position"][springs] = rows["rest"][springs]
     rows["rest"][springs] = rows["target"][springs] = 0.0
     rows["kind"][springs], rows["limit"][springs] = MOTOR, np.inf
-
-
-def _rotations(q: np.ndarray) -> np.ndarray:
-    """(n, 3, 3) rotation matrices of unit quaternions (n, 4)."""
-    w, x, y, z = q.T
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    ).transpose(2, 0, 1)

@@ -15,7 +15,7 @@ from ..integrate.stepper import Stepper
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..scene.body import Body
-from ..scene.checks import quaternion_of, rotation_matrix
+from ..scene.checks import quaternion_of
 from ..scene.sensor import (
     Accelerometer,
     Camera,
@@ -34,8 +34,8 @@ from ..scene.sensor import (
 )
 from ..scene.shapes import Box, Capsule, Cylinder, Sphere
 from .camera import Renderer
-from .contacts import Contacts
-from .instant import Evaluator, Forces, Motion, cross
+from .contacts import Contacts, cross
+from .instant import Evaluator, Motion, Mount
 
 FAR_AWAY = 1e9  # m, where the body of a range sensor is put for its rays
 
@@ -74,7 +74,6 @@ class Instant:
     ) -> None:  # fmt: skip
         self.evaluator, self.driver, self.time, self.y, self._joints = evaluator, driver, time, y, joints
         self.rays, self.renderer = rays, renderer
-        self._frames: dict[str, tuple[int, np.ndarray, np.ndarray, np.ndarray]] = {}
 
     @functools.cached_property
     def motion(self) -> Motion:
@@ -82,9 +81,14 @@ class Instant:
         return self.evaluator.motion(self.y)
 
     @functools.cached_property
-    def forces(self) -> Forces | None:
-        """Accelerations, wrenches and efforts."""
-        return self.evaluator.forces(self.driver, self.time, self.y, self.motion)
+    def has_forces(self) -> bool:
+        """Whether accelerations, wrenches and efforts are known, which are found now."""
+        return self.motion is not None and self.evaluator.evaluate(self.driver, self.time, self.y)
+
+    @functools.cached_property
+    def efforts(self) -> tuple[dict[str, float], dict[str, float]]:
+        """By name of the force, and their sums by name of the coordinate."""
+        return self.evaluator.efforts(self.time, self.y)
 
     @functools.cached_property
     def joints(self) -> dict[str, tuple[float, float]]:
@@ -97,21 +101,9 @@ class Instant:
         """Those of the last step."""
         return self.evaluator.contacts
 
-    def frame(self, sensor: Any) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-        """Of a mounted sensor: the row of its body, its position (m), the arm from the centre of mass (m), and its axes as
-        columns, in world axes."""
-        found = self._frames.get(sensor.name)
-        if found is None:
-            i, motion = self.evaluator.body(sensor.body), self.motion
-            arm = motion.rotation[i] @ sensor.position
-            found = i, motion.x[i] + arm, arm, motion.rotation[i] @ _axes(sensor.orientation)
-            self._frames[sensor.name] = found
-        return found
-
-
-@functools.lru_cache(maxsize=1024)
-def _axes(orientation: tuple[float, float, float, float]) -> np.ndarray:
-    return rotation_matrix(orientation)
+    def mount(self, sensor: Sensor) -> Mount:
+        """The frame of a sensor."""
+        return self.evaluator.mount(sensor)
 
 
 # Measurements ---------------------------------------------------------------------------------------------------------
@@ -119,61 +111,43 @@ def _axes(orientation: tuple[float, float, float, float]) -> np.ndarray:
 
 def measure(sensor: Sensor, now: Instant) -> np.ndarray:
     """The value of a sensor without noise; NaN where it is not known."""
-    if sensor.needs_forces and now.forces is None:
+    _ = now.motion  # of the frames of all sensors
+    if sensor.needs_forces and not now.has_forces:
         return np.full(sensor.shape, np.nan)
     return MEASURES[type(sensor)](sensor, now)
 
 
-def _acceleration(i: int, arm: np.ndarray, now: Instant) -> np.ndarray:
-    """a + α × r + ω × (ω × r), m/s², world axes."""
-    forces, omega = now.forces, now.motion.omega[i]
-    assert forces is not None
-    return np.asarray(forces.a[i] + cross(forces.alpha[i], arm) + cross(omega, cross(omega, arm)))
-
-
-def _specific_force(sensor: Any, now: Instant) -> np.ndarray:
-    i, _, arm, axes = now.frame(sensor)
-    assert now.forces is not None
-    return np.asarray((_acceleration(i, arm, now) - now.forces.gravity) @ axes)
-
-
-def _angular_rate(sensor: Any, now: Instant) -> np.ndarray:
-    i, _, _, axes = now.frame(sensor)
-    return np.asarray(now.motion.omega[i] @ axes)
-
-
 def _imu(sensor: Imu, now: Instant) -> np.ndarray:
-    return np.concatenate([_specific_force(sensor, now), _angular_rate(sensor, now)])
+    return now.mount(sensor).inertial.copy()
 
 
-def _velocity(sensor: Any, now: Instant) -> np.ndarray:
-    i, _, arm, _ = now.frame(sensor)
-    return np.asarray(now.motion.v[i] + cross(now.motion.omega[i], arm))
+def _specific_force(sensor: Accelerometer, now: Instant) -> np.ndarray:
+    return now.mount(sensor).inertial[:3].copy()
+
+
+def _angular_rate(sensor: Gyroscope, now: Instant) -> np.ndarray:
+    return now.mount(sensor).inertial[3:].copy()
 
 
 def _velocimeter(sensor: Velocimeter, now: Instant) -> np.ndarray:
-    return np.asarray(_velocity(sensor, now) @ now.frame(sensor)[3])
+    return now.mount(sensor).local_v.copy()
+
+
+FIELDS = {"position": "x", "velocity": "v", "angular_velocity": "omega", "acceleration": "a",
+          "angular_acceleration": "alpha"}  # fmt: skip
 
 
 def _frame(sensor: FrameState, now: Instant) -> np.ndarray:
-    i, x, arm, axes = now.frame(sensor)
-    if sensor.quantity == "position":
-        return x
+    mount = now.mount(sensor)
     if sensor.quantity == "orientation":
-        return np.array(quaternion_of(axes))
-    if sensor.quantity == "velocity":
-        return _velocity(sensor, now)
-    if sensor.quantity == "angular_velocity":
-        return now.motion.omega[i].copy()
-    if sensor.quantity == "acceleration":
-        return _acceleration(i, arm, now)
-    assert now.forces is not None
-    return now.forces.alpha[i].copy()
+        return np.array(quaternion_of(mount.axes))
+    found: np.ndarray = getattr(mount, FIELDS[sensor.quantity])
+    return found.copy()
 
 
 def _center(sensor: CenterOfMass, now: Instant) -> np.ndarray:
     rows = [now.evaluator.body(body) for body in sensor.bodies or ()]
-    mass = np.array([body.mass for body in sensor.bodies or () if isinstance(body, Body)])
+    mass = now.evaluator.mass[rows]
     share, motion = mass[:, None] / mass.sum(), now.motion
     x, v = (share * motion.x[rows]).sum(axis=0), (share * motion.v[rows]).sum(axis=0)
     if sensor.quantity == "position":
@@ -187,19 +161,16 @@ def _center(sensor: CenterOfMass, now: Instant) -> np.ndarray:
 def _joint(sensor: Any, now: Instant) -> np.ndarray:
     name = sensor.joint.coordinate_name(sensor.coordinate)
     if sensor.quantity == "effort":
-        assert now.forces is not None
-        return np.array([now.forces.on_coordinate.get(name, 0.0)])
+        return np.array([now.efforts[1].get(name, 0.0)])
     return np.array([now.joints[name][sensor.quantity == "velocity"]])
 
 
 def _effort(sensor: Any, now: Instant) -> np.ndarray:
-    assert now.forces is not None
-    return np.array([now.forces.efforts.get(sensor.force.name, 0.0)])
+    return np.array([now.efforts[0].get(sensor.force.name, 0.0)])
 
 
 def _force_torque(sensor: Any, now: Instant) -> np.ndarray:
-    joint, motion, forces = sensor.joint, now.motion, now.forces
-    assert forces is not None
+    joint, motion = sensor.joint, now.motion
     carrier = now.evaluator.carrier(joint)
     at = motion.x[-1] + joint.at
     axis = joint.axis
@@ -208,11 +179,11 @@ def _force_torque(sensor: Any, now: Instant) -> np.ndarray:
         turn = motion.rotation[c]
         at = motion.x[c] + turn @ carrier.to_body(joint.at)
         axis = None if axis is None else turn @ carrier.rotation.T @ axis
-    wrench = forces.wrenches[now.evaluator.model.joint_names.index(joint.name)].copy()
+    wrench = now.evaluator.wrenches[now.evaluator.model.joint_names.index(joint.name)].copy()
     for kind, first in (("displacement", 0), ("angle", 3)):
         if getattr(joint, kind) and axis is not None:
-            wrench[first : first + 3] += forces.on_coordinate.get(joint.coordinate_name(kind), 0.0) * axis
-    _, x, _, axes = now.frame(sensor)
+            wrench[first : first + 3] += now.efforts[1].get(joint.coordinate_name(kind), 0.0) * axis
+    x, axes = now.mount(sensor).x, now.mount(sensor).axes
     force, torque = wrench[:3] @ axes, (wrench[3:] + cross(at - x, wrench[:3])) @ axes
     parts = {"wrench": (force, torque), "force": (force,), "torque": (torque,)}
     return np.concatenate(parts[sensor.quantity])
@@ -222,8 +193,8 @@ def _touch(sensor: Touch, now: Instant) -> np.ndarray:
     contacts, owners = now.contacts, now.evaluator.owners
     rows, _ = contacts.of(owners.number(getattr(sensor.body, "name", "")))
     if sensor.region is not None and len(rows):
-        _, x, _, axes = now.frame(sensor)
-        rows = rows[is_within(sensor.region, (contacts.point[rows] - x) @ axes)]
+        mount = now.mount(sensor)
+        rows = rows[is_within(sensor.region, (contacts.point[rows] - mount.x) @ mount.axes)]
     return np.array([float((contacts.force[rows] * contacts.normal[rows]).sum())])
 
 
@@ -253,15 +224,16 @@ def _contact_force(sensor: ContactForce, now: Instant) -> np.ndarray:
 
 
 def _range(sensor: Range, now: Instant) -> np.ndarray:
-    i, x, _, axes = now.frame(sensor)
+    mount = now.mount(sensor)
     assert now.rays is not None
-    return now.rays.distances(now.y, i, x, np.asarray(sensor.directions) @ axes.T, sensor.reach)
+    rays = np.asarray(sensor.directions) @ mount.axes.T
+    return now.rays.distances(now.y, now.evaluator.body(sensor.body), mount.x, rays, sensor.reach)
 
 
 def _camera(sensor: Camera, now: Instant) -> np.ndarray:
-    i, x, _, axes = now.frame(sensor)
+    mount, body = now.mount(sensor), now.evaluator.body(sensor.body)
     assert now.renderer is not None
-    return now.renderer.image(sensor, i, x, axes, now.motion, now.time)
+    return now.renderer.image(sensor, body, mount.x, mount.axes, now.motion, now.time)
 
 
 MEASURES: dict[type[Sensor], Callable[[Any, Instant], np.ndarray]] = {

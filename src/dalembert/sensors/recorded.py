@@ -18,12 +18,12 @@ IMAGE_AXES = ("row", "column", "color")
 MOST_SENSORS = 10_000
 
 
-def attach(dataset: xarray.Dataset, sensors: Mapping[str, Any]) -> None:
-    """Add the samples of all sensors (`sampling.Reading`) to a dataset."""
+def attach(dataset: xarray.Dataset, sensors: Mapping[str, Any], before: tuple[str, ...] = ()) -> None:
+    """Add the samples of all sensors (`sampling.Reading`) to a dataset. before : axes before those of a sensor."""
     for number, reading in enumerate(sensors.values()):
         key = f"sensor_{number}"
         axes = [f"{key}_{axis}" for axis in _axes(reading)]
-        dataset[key] = ((f"{key}_time", *axes), reading.values, _attributes(reading))
+        dataset[key] = ((*before, f"{key}_time", *axes), reading.values, _attributes(reading))
         dataset.coords[f"{key}_time"] = ((f"{key}_time",), reading.times, {"units": "s"})
         if axes[0].endswith("component"):
             dataset.coords[axes[0]] = ((axes[0],), np.array(reading.labels, dtype=object))

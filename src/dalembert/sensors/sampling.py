@@ -23,15 +23,14 @@ from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, Stepper
 from ..model.compile import Model
 from ..model.tables import System
-from ..scene.sensor import Camera, ContactForce, ForceTorque, JointState, Range, Sensor, Touch
+from ..scene.sensor import Camera, ForceTorque, JointState, Range, Sensor
 from ..symbolic.mechanism import PlacedMechanism
 from .camera import Renderer
-from .instant import Evaluator, clear_released, take_coordinates
+from .instant import ON_CONTACTS, Evaluator, clear_released, take_coordinates
 from .measure import Instant, Rays, measure
 from .noise import Noise
 
 SAME_TIME = 1e-9  # of the time between two samples, or of a step: times closer than this are one
-ON_CONTACTS = (Touch, ContactForce)
 
 
 class Samples(NamedTuple):
@@ -50,8 +49,14 @@ class Reading:
     def __init__(self, sensor: Sensor, refresh: Callable[[], None]) -> None:
         self.sensor = sensor
         self._refresh = refresh
-        self._noise = Noise(sensor.seed, sensor.name, sensor.shape)
-        self._noisy, self._drawn = bool(np.asarray(sensor.noise).any()), bool(np.asarray(sensor.bias_deviation).any())
+        self._deviation, self._drawn = np.asarray(sensor.noise), bool(np.asarray(sensor.bias_deviation).any())
+        self._noisy = bool(self._deviation.any())
+        self.begin(sensor.seed)
+
+    def begin(self, seed: int) -> None:
+        """Begin without samples, with the noise of a seed."""
+        sensor = self.sensor
+        self._noise = Noise(seed, sensor.name, sensor.shape)
         self._offset: Any = np.asarray(sensor.bias)
         if self._drawn:
             self._offset = self._offset + np.asarray(sensor.bias_deviation) * self._noise.of_sample(-1)
@@ -64,7 +69,7 @@ class Reading:
     def value(self) -> NDArray[Any]:
         """The last sample, read-only, in the shape of `Sensor.shape`; NaN before the first."""
         self._refresh()
-        return self._values[-1] if self._values else _unknown(self.sensor)
+        return self._values[-1] if self._values else unknown(self.sensor)
 
     @property
     def time(self) -> float:
@@ -82,7 +87,7 @@ class Reading:
     def values(self) -> NDArray[Any]:
         """All samples, (n, …)."""
         self._refresh()
-        empty = np.zeros((0, *self.sensor.shape), _unknown(self.sensor).dtype)
+        empty = np.zeros((0, *self.sensor.shape), unknown(self.sensor).dtype)
         return np.array(self._values) if self._values else empty
 
     def at(self, time: float) -> NDArray[Any]:
@@ -123,7 +128,7 @@ class Reading:
         """Add noise to a value, and keep it as sample `number`."""
         if value.dtype.kind == "f":
             if self._noisy:
-                value = value + np.asarray(self.sensor.noise) * self._noise.of_sample(number)
+                value = value + self._deviation * self._noise.of_sample(number)
             value = np.asarray(value + self._offset, value.dtype if isinstance(self.sensor, Camera) else float)
         value.flags.writeable = False
         self._times.append(time)
@@ -149,7 +154,7 @@ class Reading:
             self.due = self._numbers[-1] + 1
 
 
-def _unknown(sensor: Sensor) -> np.ndarray:
+def unknown(sensor: Sensor) -> np.ndarray:
     """A value that is not known."""
     if isinstance(sensor, Camera):
         kinds = {"rgb": (0, np.uint8), "depth": (np.nan, np.float32), "segmentation": (-1, np.int32)}
@@ -202,7 +207,7 @@ class Sensors(Mapping[str, Reading]):
         self._readings = {sensor.name: Reading(sensor, self._refresh) for sensor in sensors}
         if not sensors:
             return
-        self._evaluator = Evaluator(model, mechanism, make_system())
+        self.evaluator = Evaluator(model, mechanism, make_system())
         self._on_contacts = any(sensor.needs_forces or isinstance(sensor, ON_CONTACTS) for sensor in sensors)
         self._rays = Rays(model) if any(isinstance(sensor, Range) for sensor in sensors) else None
         self._renderer = Renderer(model) if any(isinstance(sensor, Camera) for sensor in sensors) else None
@@ -224,6 +229,12 @@ class Sensors(Mapping[str, Reading]):
     def __repr__(self) -> str:
         return f"<Sensors: {', '.join(self._readings) or 'none'}>"
 
+    def begin(self, seeds: Mapping[str, int]) -> None:
+        """Begin without samples, with these seeds in place of those of the scene."""
+        self.evaluator.begin()
+        for name, reading in self._readings.items():
+            reading.begin(seeds.get(name, reading.sensor.seed))
+
     # Sampling ---------------------------------------------------------------------------------------------------------
 
     @property
@@ -240,7 +251,7 @@ class Sensors(Mapping[str, Reading]):
         if not due:
             return
         known = self._with_forces(time, y, driver, anew) if self._on_contacts else driver
-        now = Instant(self._evaluator, known, time, y, self._joints, self._rays, self._renderer)
+        now = Instant(self.evaluator, known, time, y, self._joints, self._rays, self._renderer)
         for reading in due:
             number = reading.number_at(time, step)
             reading.keep(number, time, measure(reading.sensor, now))
@@ -252,7 +263,7 @@ class Sensors(Mapping[str, Reading]):
         known = driver
         if isinstance(driver, FixedStepper) and (anew or driver.counts["steps"] == 0):
             known = self._next_step(time, y, driver) or driver
-        self._evaluator.read_contacts(known, y)
+        self.evaluator.read_contacts(known, y)
         return known
 
     def _next_step(self, time: float, y: np.ndarray, driver: Stepper) -> Stepper | None:
@@ -319,4 +330,4 @@ class Sensors(Mapping[str, Reading]):
             chosen = np.arange(len(times))[-1:] if until is None else np.flatnonzero(times <= until + SAME_TIME)
             reading.take(times[chosen], values[chosen])
         if isinstance(before, Sensors) and self._readings:
-            self._evaluator.contacts = before._evaluator.contacts
+            self.evaluator.contacts = before.evaluator.contacts

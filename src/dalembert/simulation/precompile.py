@@ -23,12 +23,12 @@ MODULES = (
     "contact.cone_solver", "dynamics.particle_forces", "dynamics.joint_space.mechanism", "dynamics.joint_space.loops",
     "contact.limits", "contact.joint_space_surfaces", "contact.surface_rows", "collide.curved", "contact.continuous",
     "contact.mechanism_impacts", "contact.joint_space_continuous",
-    "contact.rolling", "contact.wide_rows", "contact.points", "dynamics.commands",
+    "contact.rolling", "contact.wide_rows", "contact.points", "dynamics.commands", "dynamics.cables",
     "collide.detect", "collide.narrow_phase", "deformable.contact", "linalg.krylov", "integrate.driver",
     "symbolic.generalized", "symbolic.constrained", "ensemble.batch_kernel", "core.thread_pool", "collide.particles",
     "collide.query", "linalg.conjugate_gradient", "linalg.lcp", "linalg.matching", "linalg.equilibrate",
     "pairwise.forces", "dynamics.joint_space.queries", "dynamics.forces", "impact.contact_law", "view.canvas",
-    "view.drawing",
+    "view.drawing", "sensors.kernels",
 )  # fmt: skip
 """The modules of the package with entry points, those that take longest to compile first."""
 

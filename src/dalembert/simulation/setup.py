@@ -12,6 +12,8 @@ from ..collide.detect import DETECT_ENTRY as DETECT
 from ..collide.detect import kinds_of
 from ..collide.narrow_phase import BY_FAMILY, families
 from ..core.jit import CFunction
+from ..dynamics.cables import CABLES_ENTRY as CABLES
+from ..dynamics.cables import tables_of_cables
 from ..dynamics.commands import COMMANDS_ENTRY as MOTIONS
 from ..dynamics.forces import read_coordinates
 from ..dynamics.joint_space.loops import LOOPS_ENTRY as CLOSED
@@ -128,6 +130,7 @@ def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFuncti
     parts: list[CFunction] = [MECHANICS, *([ITERATE] if iterates else [])]
     particles = model.particles
     parts += [MOTIONS] if len(model.tables["commands"]) else []
+    parts += [CABLES] if tables_of_cables(model.tables) else []
     parts += [SPECIAL] if is_special(model.tables, model.graph.hubs) else []
     parts += filter(None, on_particles(particles.fields, particles.sets, particles.laws))
     if model.tree is not None:
@@ -137,6 +140,10 @@ def compiled_parts(model: Model, method: Method, iterates: bool) -> list[CFuncti
     bodies_collide = model.scene.touching() and (model.body_names or not method.steps_particles(model))
     if bodies_collide:
         parts += [DETECT, *dict.fromkeys(BY_FAMILY[family][1] for family in families(kinds_of(model.scene)))]
+    if model.scene.sensors:
+        from ..sensors.kernels import KERNELS as SENSORS
+
+        parts += SENSORS
     return [*parts, *method.compiled(model)]
 
 

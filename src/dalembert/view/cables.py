@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..scene.body import WORLD
-from ..scene.cable import Element, drawn_points
+from ..scene.cable import DRUM, POINT, Element, drawn_points
 from .camera import rotate
+
+ARC = 13  # points of each pulley in a file of a motion
 
 
 @dataclass
@@ -31,8 +33,23 @@ class CableDrawing:
     elements: list[CableElement] = field(default_factory=list)
     until: float = np.inf
 
-    def points(self, position: Any, orientation: Any, particles: Any) -> NDArray[np.float64]:
-        """(n, 3) points of its path, m, with the bodies at position (b, 3) and orientation (b, 4), particles at (p, 3)."""
+    @property
+    def count(self) -> int:
+        """How many points `track` has at an instant."""
+        return sum(1 if element.given.kind in (POINT, DRUM) else ARC for element in self.elements)
+
+    def track(self, times: Any, positions: Any, orientations: Any, particles: Any) -> NDArray[np.float64]:
+        """(k, `count`, 3) m, its path at k instants: times (k,) s, positions (k, b, 3), orientations (k, b, 4), particles
+        (k, p, 3). Once it is let go it is a point."""
+        instants = zip(positions, orientations, particles, strict=True)
+        found = np.array([self.points(*instant, each=ARC) for instant in instants])
+        gone = np.asarray(times) > self.until
+        found[gone] = found[gone][:, :1]
+        return found
+
+    def points(self, position: Any, orientation: Any, particles: Any, each: int | None = None) -> NDArray[np.float64]:
+        """(n, 3) points of its path, m, with the bodies at position (b, 3) and orientation (b, 4), particles at (p, 3).
+        each : see `drawn_points`."""
         placed = []
         for element in self.elements:
             e, b = element.given, element.body
@@ -48,7 +65,7 @@ class CableDrawing:
                         e.sense, e.turns, 0.0, True, e.endless, e.wrap,
                     )
                 )  # fmt: skip
-        return drawn_points(placed)
+        return drawn_points(placed, each=each)
 
 
 def parse_cables(items: Sequence[Mapping[str, Any]], index: Mapping[str, int]) -> list[CableDrawing]:

@@ -278,7 +278,7 @@ def page_data(trajectory: Trajectory) -> dict[str, Any]:
     """What the page's scripts read: thinned arrays in base64, the drawn scene, and the tables."""
     drawing, extent = trajectory_drawing(trajectory)
     _, rows = thinned_scene(drawing, MAX_POINTS)
-    frames = kept_frames(trajectory, len(rows))
+    frames = kept_frames(trajectory, len(rows), sum(cable.count for cable in drawing.cables))
     has = trajectory.__contains__
     return {
         **picture_data(trajectory, drawing, extent, frames, MAX_POINTS),
@@ -333,6 +333,7 @@ def picture_data(
         "joints": links(drawing, drawing.joints, drawn.joints),
         "springs": links(drawing, drawing.springs, drawn.springs),
         "lines": links(drawing, drawing.lines, drawn.lines),
+        "cables": _cables(trajectory, drawing, frames),
         "curves": [{"name": curve.name, "points": curve.points.tolist()} for curve in drawing.curves],
         "ground": extent.ground,
         "camera": _camera(extent, np.radians(elevation_of(drawing, extent, *poses))),
@@ -342,9 +343,19 @@ def picture_data(
     }
 
 
-def kept_frames(trajectory: Trajectory, particles: int = 0) -> np.ndarray:
-    """Indices of the frames the page shows, (k,), evenly spaced, the first and the last among them; `particles` drawn."""
-    each = 7 * len(trajectory.bodies) + 8 * len(trajectory.joints) + 10
+def _cables(trajectory: Trajectory, drawing: SceneDrawing, frames: np.ndarray) -> list[dict[str, Any]]:
+    """Cables, with the points of their paths at the frames (k, n, 3)."""
+    if not drawing.cables:
+        return []
+    poses = [trajectory[name].values[frames] for name in ("position", "orientation")]
+    now = trajectory.times[frames], *poses, recorded_particles(trajectory)[frames]
+    return [{"name": cable.name, "count": cable.count, "points": pack(cable.track(*now))} for cable in drawing.cables]
+
+
+def kept_frames(trajectory: Trajectory, particles: int = 0, cable_points: int = 0) -> np.ndarray:
+    """Indices of the frames the page shows, (k,), evenly spaced, the first and the last among them; so many `particles` and
+    points of cables are drawn."""
+    each = 7 * len(trajectory.bodies) + 8 * len(trajectory.joints) + 3 * cable_points + 10
     most = min(MAX_FRAMES, MAX_NUMBERS // each, MAX_PARTICLE_NUMBERS // max(1, 3 * particles))
     return thinned(len(trajectory), max(40, most))
 

@@ -28,6 +28,7 @@ function makeScene(canvas) {
     const corners = segmentCorners(pairs, [0.35, 0.38, 0.45, 1]);
     return { buffer: renderer.upload(corners), count: corners.length / 12, width: i ? 2 : 1 };
   });
+  const cables = run.cables.map((cable) => ({ ...cable, points: unpack(cable.points, Float32Array) }));
   const [moving, dots] = [renderer.upload(new Float32Array(0)), renderer.upload(new Float32Array(0))];
   const particles = new Particles(renderer, run.particles);
   byId("thinned").textContent = run.particles.note;
@@ -56,7 +57,12 @@ function makeScene(canvas) {
     renderer.drawLines(fixed[1].buffer, fixed[1].count, 2);
     const held = run.lines.filter((s) => s.until === null || state.t <= s.until);
     const pairs = held.flatMap((s) => coil(anchor(s.a), anchor(s.b), s.coils));
-    const corners = segmentCorners([...pairs, ...trail(models)], [0.25, 0.29, 0.36, 1]);
+    const ropes = cables.flatMap((cable) => {
+      const at = (k, n) => cable.points.subarray(3 * (k * cable.count + n), 3 * (k * cable.count + n) + 3);
+      const path = Array.from({ length: cable.count }, (_, n) => add(scale(at(i, n), 1 - s), scale(at(j, n), s)));
+      return path.slice(1).map((p, n) => [path[n], p]);
+    });
+    const corners = segmentCorners([...pairs, ...ropes, ...trail(models)], [0.25, 0.29, 0.36, 1]);
     renderer.drawLines(renderer.upload(corners, moving, renderer.gl.DYNAMIC_DRAW), corners.length / 12, 2);
     byId("forces-scale").textContent = "";
     if (contactPoints && byId("forces").checked) {

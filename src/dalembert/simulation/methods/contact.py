@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...collide.detect import DETECT_ENTRY as DETECT
 from ...collide.detect import collision_of
 from ...collide.particles import Particles, make_particles
 from ...contact.joint_space import JOINT_SPACE_ENTRY as JOINT_SPACE
@@ -94,11 +95,11 @@ class FixedSteps(Method):
         if model.tree is not None:
             rides = [RIDES] if len(model.tables["commands"]) else []
             own = [JOINT_SURFACES] if laws else []
-            return [STEP, JOINT_SPACE, *rides, *own, *impacts, *filter(None, [SOLVERS[self.solver].compiled])]
+            return [STEP, DETECT, JOINT_SPACE, *rides, *own, *impacts, *filter(None, [SOLVERS[self.solver].compiled])]
         forces: Any = model.tables["forces"]
         limited = bool(((forces.kind >= LIMITED) | is_implicit(forces)).any())
         own = [*([LIMITS] if limited else []), *([SURFACES] if laws else [])]
-        return [STEP, *own, *impacts, *filter(None, [SOLVERS[self.solver].compiled])]
+        return [STEP, DETECT, *own, *impacts, *filter(None, [SOLVERS[self.solver].compiled])]
 
     def contact_stepper(
         self, model: Model, mechanism: Mechanism, stop_unsolved: bool, events: StepEvents
