@@ -58,17 +58,20 @@ def show(
     wait: bool | None = None,
     **settings: Unpack[Settings],
 ) -> LiveSession | LiveViewer | None:
-    """Show a scene in the browser, where users can steer its run; or replay a recorded run.
+    """Show a scene in the browser and let users steer its run, or replay a recorded run.
 
-    what : a `Scene`, whose run has `settings` (those of `Simulation`); the name of a scene of the gallery, a Python file
-        with build(), a model file; or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which is replayed.
-    host : the address of the page. Any but an address of this machine alone lets others steer the run, with a warning.
-    port : 0 for any free one; default 8080, or any free one if that is taken.
-    open_page : whether a tab is opened; by itself, if there is a browser and this is no notebook.
-    wait : True: serve until Ctrl-C. False: return the session at once; its `close` ends it. By itself, wait; a notebook does
-        not, and shows the address.
+    what : a `Scene`, the name of a gallery scene, a Python file with build(), or a model file, which runs with
+        `settings` (those of `Simulation`); or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which
+        is replayed.
+    host : the address of the page. An address that other machines can reach lets others steer the run, and issues a
+        warning.
+    port : 0 for any free port. Default: 8080, or any free port if 8080 is in use.
+    open_page : whether to open a tab. Default: only if there is a browser and the call is not in a notebook.
+    wait : True: serve until Ctrl-C. False: return the session at once; its `close` ends it. Default: True, but False in
+        a notebook, which shows the address.
 
-    Raises ValueError for an object that is neither scene nor run, and OSError for a port in use or an unreadable file.
+    Raises ValueError if `what` is neither a scene nor a run, and OSError if the port is in use or the file cannot be
+    read.
     """
     notebook = in_notebook()
     opened = open_session(what, host, port, not notebook if open_page is None else open_page, dict(settings))

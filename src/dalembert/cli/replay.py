@@ -1,7 +1,7 @@
-"""`replay`: a recorded run, run again, and compared with the record bit by bit.
+"""`replay` runs a recorded run again and compares the two bit by bit.
 
-A record is data and may be anybody's: what it names is looked up in the gallery or in the file that the user gives, and
-nothing in it is executed.
+A record is data from an unknown source. Names in it are looked up in the gallery or in the file that the user gives;
+nothing in the record is executed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a replayed run first departs from the record: frame (from 0), time (s), quantity of whom, values."""
+    """The first difference between a replayed run and its record: frame (from 0), time (s), quantity, name of the body
+    or joint, values.
+    """
 
     frame: int
     time: float
@@ -64,7 +66,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of a replay; true where the bits are the same."""
+    """The result of a replay. It is true if all bits are the same."""
 
     same: bool  # whether all states are, to the last bit
     frames: int  # that were compared
@@ -95,11 +97,11 @@ def replay(
     """Run a recorded run again and compare the states of all frames, bit by bit.
 
     run : the trajectory, or its file; also a file of a member of a sweep.
-    scene : what makes the scene: a function, which is given the recorded parameters, a Python or model file, or the scene
-        itself. Not needed for scenes of the gallery.
-    settings : those of `Simulation` that are no plain data and so are not in the record, such as `controller`.
+    scene : a function that builds the scene from the recorded parameters, a Python or model file, or the scene itself.
+        Not needed for scenes of the gallery.
+    settings : settings of `Simulation` that cannot be recorded because they are not plain data, such as `controller`.
 
-    Raises ValueError where the record does not say how it was run, where the scene cannot be rebuilt, or where a setting is
+    Raises ValueError if the record does not contain its settings, if the scene cannot be rebuilt, or if a setting is
     missing; TrajectoryError for damaged files.
     """
     record = run.dataset if isinstance(run, Trajectory) else read_record(Path(run))

@@ -29,7 +29,9 @@ OVER_TOLERANCE = 2.0  # of the solver's residual: what other roundings may make 
 
 @dataclass(frozen=True)
 class ContactResiduals:
-    """How far a solution is from the law. m/s (rows of rotations: rad/s), but for `relative`, which has no fixed unit."""
+    """Distances of a solution from the law: m/s (rad/s for rows of rotations), except `relative`, which has no fixed
+    unit.
+    """
 
     natural_map: float  # Coulomb's law, the worst contact
     penetration: float  # −u_n, of contacts that approach
@@ -42,13 +44,13 @@ class ContactResiduals:
 
     @property
     def largest(self) -> float:
-        """What the tolerance is compared with: the largest of natural map, rows and balance."""
+        """The number that the tolerance bounds: the largest of natural map, rows and balance."""
         return max(self.natural_map, self.rows, self.balance)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactSolution:
-    """The solution of m contacts and k rows between n velocities: see `solve_contact`."""
+    """The solution of a problem with m contacts, k rows and n velocities: see `solve_contact`."""
 
     velocity: np.ndarray  # (n,) v⁺; empty where only W was given
     impulse: np.ndarray  # (m, 3) p: normal, two tangents, N s

@@ -47,10 +47,10 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 class SimulationWarning(UserWarning):
-    """Input that runs but is probably a mistake, or a result that is doubtful.
+    """A warning about input that is probably a mistake, or about a doubtful result.
 
-    Filter it as any Python warning: ``warnings.simplefilter("error", dal.SimulationWarning)`` turns each into an exception.
-    Warnings of a run are also listed in ``run.report.warnings``.
+    Filter it like any Python warning: ``warnings.simplefilter("error", dal.SimulationWarning)`` turns each one into an
+    exception. Warnings of a run are also listed in ``run.report.warnings``.
     """
 
 

@@ -179,16 +179,17 @@ ENDINGS = {"status": "1", "frames": "1", "steps": "1", "rejected": "1", "evaluat
 class Batch:
     """Runs of m members of one scene, recorded at f instants; SI units. Made by `run_batch`.
 
-    A member that failed keeps its frames; its arrays are NaN after the failure.
+    If a member fails, its frames until then are kept; its arrays are NaN after the failure.
 
     times : (f,) s. state : (m, f, n), the state vectors.
-    position : (m, f, bodies, 3) m, a view on them, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
+    position : (m, f, bodies, 3) m, a view of `state`, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
         angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3).
     kinetic, potential : (m, f) J.
-    joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
+    joint_error, joint_velocity_error : (m, f) m and m/s, the largest of all joints.
     status : (m,), 0 for members that reached the end.
-    frames, steps, rejected, evaluations : (m,), the counts of each. end_time : (m,) s, when it ended.
-    duration, wall_time : of a run, and of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
+    frames, steps, rejected, evaluations : (m,), counts. end_time : (m,) s, simulated time at the end.
+    duration : s, of each run. wall_time : s, of the batch. threads : number of threads. interrupted : whether Ctrl-C
+        ended the batch.
     """
 
     model: Model
@@ -273,47 +274,48 @@ class Batch:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Numbers of the members that did not reach the end."""
+        """Indices of the members that did not reach the end."""
         return np.flatnonzero(self.status != OK)
 
     @cached_property
     def balance(self) -> NDArray[np.float64]:
-        """(m, f) J: the error of the energy: what it changed by since the start beside the work of the forces."""
+        """(m, f) J: the energy error, the change of energy since the start minus the work of the forces."""
         earned = self.kinetic + self.potential - work_done(self.model, self.state)
         return earned - earned[:, :1]
 
     @property
     def energy_residual(self) -> NDArray[np.float64]:
-        """(m,) J: the largest |balance| of each member; NaN where nothing was recorded."""
+        """(m,) J: the largest |balance| of each member; NaN if nothing was recorded."""
         return _worst(self.balance)
 
     @property
     def worst_joint_error(self) -> NDArray[np.float64]:
-        """(m,) m: the largest joint error of each member; NaN where nothing was recorded."""
+        """(m,) m: the largest joint error of each member; NaN if nothing was recorded."""
         return _worst(self.joint_error)
 
     def ledger(self, member: int) -> dict[str, NDArray[np.float64]]:
-        """The audit of what a member recorded, frame by frame; see `Trajectory` for the names and units."""
+        """The recorded energy ledger of a member, frame by frame; see `Trajectory` for names and units."""
         rows = int(self.frames[member])
         energies = np.stack([self.kinetic[member, :rows], self.potential[member, :rows]], axis=1)
         return ledger(self.model, self.state[member, :rows], energies)
 
     def reason(self, member: int) -> str:
-        """In a few words how a member ended; `error` says more."""
+        """A short text on how a member ended; `error` has the details."""
         code = int(self.status[member])
         return f"member {member}: {REASONS.get(code, f'status {code}')} (t = {self.end_time[member]:.6g} s)"
 
     def alone(self, member: int) -> Simulation:
-        """The run of one member by itself, at its start, of the same bits: for all else that a `Simulation` tells.
+        """A `Simulation` of one member at its start. It gives the same bits, and all the data that a batch does not
+        record.
 
-        Raises IndexError, and what a `Simulation` raises where it cannot start.
+        Raises IndexError for an unknown member, and the errors of `Simulation` if it cannot start.
         """
         if not -len(self) <= member < len(self):
             raise IndexError(f"there is no member {member}; there are {len(self)}")
         return Member(self.model, self._settings, self._varied, member)
 
     def error(self, member: int) -> Exception | None:
-        """The exception that ends the run of a member by itself, found by running it; None where it goes well."""
+        """The exception that ends the run of a member, found by running it again; None if the run succeeds."""
         try:
             self.alone(member).advance(float(self.times[-1]) if len(self.times) > 1 else 1.0)
         except (RuntimeError, ValueError) as error:
@@ -322,7 +324,7 @@ class Batch:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """All of it as an `xarray.Dataset` with axes member, time, body and so on, with units."""
+        """The batch as an `xarray.Dataset` with axes member, time, body and so on, with units."""
         import xarray
 
         names = [name for name in VARIABLES if name in ARRAYS and hasattr(self, name)]
@@ -790,26 +792,26 @@ def run_batch(
 ) -> Batch:
     """Run many members of one scene for `duration` seconds, on all cores, and return the `Batch`.
 
-    Members share the structure of one scene (bodies, joints, forces by name and kind) and differ in numbers. Each gives the
-    same bits as its run by `simulate`, for any number of threads. A member that fails keeps its frames and does not stop the
-    others.
+    Members share the structure of one scene (bodies, joints, forces by name and kind) and differ in numbers. Each has
+    the same bits as its run by `simulate`, for any number of threads. If a member fails, its frames are kept and the
+    others continue.
 
     Parameters
     ----------
-    scenes : one scene, or compiled Model, with `vary`; or one per member: any numbers in them may differ.
-    vary : name → array of one row per member (SI units): "gravity" (m, 3); of a body ".mass" (m,), changing density, and
-        the initial ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4) and ".angular_velocity" (m, 3); of a
-        joint of one freedom ".position" and ".speed" (m,), which move all bodies that it carries (rad or m; the names are
-        those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest", ".target", ".limit" and
-        ".position" (m,). Nothing is compiled, so that this takes a fraction of the time of scenes. Points of joints and
-        forces are fixed to their bodies.
-    threads : default: one per core.
-    progress : called every 0.1 s with the number of started members and the number of all.
+    scenes : one scene or compiled Model, with `vary`; or one scene per member, which may differ in any numbers.
+    vary : name → array of one row per member (SI units): "gravity" (m, 3); of a body ".mass" (m,), changing density,
+        and the initial ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4) and ".angular_velocity" (m, 3); of
+        a joint with one degree of freedom ".position" and ".speed" (m,), which move all bodies that it carries (rad or
+        m; the names are those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest",
+        ".target", ".limit" and ".position" (m,). This is faster than one scene per member, because nothing is compiled.
+        Points of joints and forces are fixed to their bodies.
+    threads : number of threads. Default: one per core.
+    progress : called every 0.1 s with the number of started members and the number of members.
     settings : those of `Simulation`, with an integration method.
 
     Raises ValueError for scenes that batches cannot run (with contact, events, controllers, generalized coordinates,
-    iterative solvers of constraints, time steps of particles), for members of another structure, and for bad arguments;
-    MemoryError if the record would not fit. Ctrl-C ends the batch cleanly (`interrupted`).
+    iterative solvers of constraints, time steps of particles), for members with a different structure, and for invalid
+    arguments; MemoryError if the record does not fit in memory. Ctrl-C ends the batch cleanly (`interrupted`).
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("pendulum")

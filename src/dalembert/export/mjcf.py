@@ -560,14 +560,15 @@ NEARLY_NOTHING = 1e-12  # kg and kg m²; MuJoCo takes nothing below 1e-15
 
 
 def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a scene as an MJCF file (.xml), with its meshes as OBJ files beside it. Returns warnings about
-    what MJCF does not have.
+    """Write a scene as an MJCF file (.xml), with its meshes as OBJ files beside it. Returns warnings about what MJCF
+    cannot describe.
 
-    Joints make nested bodies; what closes loops becomes equality constraints, as do gears and rods. Springs are tendons,
-    torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds to the effort.
-    Initial velocities are in the key frame "start".
+    Joints become nested bodies. Joints that close loops, gears and rods become equality constraints. Springs are
+    tendons, torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds
+    to the effort. Initial velocities are in the key frame "start".
 
-    Raises ValueError for a scene that joint coordinates cannot start, another suffix, or a chain of more than 490 bodies.
+    Raises ValueError for a scene that joint coordinates cannot represent, an unsupported suffix, or a chain of more
+    than 490 bodies.
     """
     file = target(path, ".xml")
     out = Document(scene, file)

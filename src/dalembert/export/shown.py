@@ -27,7 +27,7 @@ GRAY = (0.53, 0.6, 0.67)
 
 @dataclass(frozen=True)
 class ExportWarning:
-    """Something of a scene or run that the file does not have, or not as it is; `str()` is one line."""
+    """A part of a scene or run that the file lacks or approximates; `str()` is one line."""
 
     item: str  # what it is about, as "gear 'rack'"
     message: str

@@ -20,9 +20,9 @@ from .tableaus import method as find_method
 
 @dataclass
 class Solution:
-    """A solution at m times. m rows: every step, or the `times` asked for; n components.
+    """A solution with n components at m times: every step, or the given `times`.
 
-    Call it with a time (s) inside the run to interpolate, if it was made with dense=True.
+    Call it with a time (s) within the run to interpolate; this needs dense=True.
     """
 
     t: Array  # (m,) seconds
@@ -37,7 +37,9 @@ class Solution:
     polynomials: Array | None = field(default=None, repr=False)  # (m - 1, degree, n)
 
     def __call__(self, t: ArrayLike) -> Array:
-        """The state at time(s) t by the method's dense output: (n,) or (len(t), n). Raises ValueError."""
+        """The state at time(s) t by the method's dense output: (n,) or (len(t), n). Raises ValueError for times outside
+        the run, and without dense=True.
+        """
         if self.polynomials is None:
             raise ValueError("this solution holds no dense output: call solve(..., dense=True)")
         at = np.asarray(t, dtype=np.float64)
@@ -54,7 +56,7 @@ class Solution:
 
 
 class IntegrationError(RuntimeError):
-    """An integration that failed; `solution` holds everything up to the failure."""
+    """Raised if an integration fails; `solution` holds everything up to the failure."""
 
     def __init__(self, message: str, solution: Solution) -> None:
         super().__init__(message)
@@ -71,7 +73,7 @@ BUFFER = 1024  # rows that are recorded in one call
 class Event:
     """A function g(t, y) → number whose sign changes are events.
 
-    direction : -1 finds g falling through zero, +1 rising, 0 both. terminal : stop at the first.
+    direction : −1 finds zeros where g falls, +1 where it rises, 0 both. terminal : whether to stop at the first event.
     """
 
     function: Function
@@ -97,14 +99,16 @@ def solve(
 ) -> Solution:
     """Integrate y' = f(t, y) from y0 at t0 to t1 (s).
 
-    f : returns n numbers; a function compiled by Numba runs at compiled speed, any other callable works.
-    dt : length of a fixed step (s); needed by methods without error control, and turns error control off in the others.
-    rtol, atol : each component's error in a step is kept below atol + rtol |y|; atol is rtol unless given.
-    times : increasing, in [t0, t1]: end steps there and record only there; without it every step is recorded.
+    f : returns n numbers. A function compiled by Numba runs at compiled speed; any other callable works too.
+    dt : length of a fixed step (s); methods without error control need it; with it, methods with error control take
+        fixed steps.
+    rtol, atol : the error of each component in a step is kept below atol + rtol |y|. Default of atol: rtol.
+    times : increasing, in [t0, t1]: steps end at these times, and only these are recorded. Default: every step is
+        recorded.
     events : `Event` objects, or functions g(t, y). dense : store the method's interpolant, see `Solution.__call__`.
 
-    symplectic_euler takes y as positions then momenta, half and half. Raises ValueError for bad input, and
-    `IntegrationError` for a run that fails in the middle, from f's own exception if that is why.
+    For symplectic_euler the first half of y are positions, the second half momenta. Raises ValueError for invalid
+    input, and `IntegrationError` if the run fails; if f raised an exception, it is the cause.
     """
     tableau = find_method(method)
     y = _finite("y0", np.atleast_1d(np.array(y0, dtype=np.float64)))

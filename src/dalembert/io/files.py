@@ -268,7 +268,7 @@ def _missing(element: Element, reference: str, path: Path | None) -> Unreadable:
 
 @dataclass(frozen=True)
 class ModelWarning:
-    """Something in a model file that the scene does not have as it is written there; `str()` is one line."""
+    """A part of a model file that the scene lacks or approximates; `str()` is one line."""
 
     file: Path
     line: int
@@ -280,8 +280,8 @@ class ModelWarning:
 
 
 class FileFrame(NamedTuple):
-    """Where a frame of the file is: the body or link that carries it, and its pose there. Of a body the axes are those of its
-    frame in the file, and the origin is its centre of mass."""
+    """A frame of the file: the body or link that carries it, and its pose in that body. The pose of a body's own frame
+    is relative to the centre of mass."""
 
     body: Body | Link | World
     position: np.ndarray  # (3,) m
@@ -290,10 +290,10 @@ class FileFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Actuator:
-    """An actuator of the file: its motor, and what its control sets.
+    """An actuator of the file: its motor, and the input that its control sets.
 
-    The `sets` ("effort", "position" or "speed") of the motor is scale · control + offset, in units of the joint's coordinate,
-    with the control clamped to `control_range` first.
+    The `sets` ("effort", "position" or "speed") of the motor is scale · control + offset, in units of the joint's
+    coordinate, with the control clamped to `control_range` first.
     """
 
     name: str
@@ -308,20 +308,20 @@ class Actuator:
 
 @dataclass(eq=False)
 class ImportedModel:
-    """A scene read from a model file, and what connects it with the file.
+    """A scene read from a model file, with the names and frames of the file.
 
     Attributes
     ----------
     scene : the `Scene`, at the zero pose of the file.
     path : the file. format : "URDF" or "MJCF".
-    warnings : what the scene does not have as the file has it, with file and line.
-    joints : names of the joints of the scene that the file has, in its order (free joints are none: the body is free).
+    warnings : parts of the file that the scene lacks or approximates, with file and line.
+    joints : names of the joints of the file, in its order, without free joints.
     frames : name of a body or link of the file → its `FileFrame`. sites : the same for MJCF's sites.
     keyframes : name → {"positions": {joint or free body: value}, "velocities": the same, "ctrl": {actuator: control}}.
-        Values are coordinates of the scene, which are zero at the file's zero pose; of a ball or a free body they are arrays
-        as in the file: quaternion (w, x, y, z), position and quaternion of its frame.
+        Values are coordinates of the scene, which are zero at the file's zero pose. Values of a ball joint are
+        quaternions (w, x, y, z), and those of a free body the position and quaternion of its frame, as in the file.
     actuators : name → `Actuator`.
-    timestep : s, of the file; None where it has none.
+    timestep : s, of the file; None if the file has none.
     """
 
     scene: Scene
