@@ -43,14 +43,14 @@ class IterativeSolver:
 
     solver : "bicgstab" (any matrix), "conjugate_gradient" (symmetric positive definite), "minres" (symmetric), or
         "gauss_seidel" and "jacobi" (positive definite, or dominated by the diagonal), which go block by block.
-    preconditioner : of the first three: "none", "block_jacobi" (the blocks of the diagonal), or "incomplete" (ILU(0)).
-        "block_jacobi" if not given; the last two are that themselves.
-    equilibration : None, or "alg3", "mc64" or "ruiz": scale rows and columns first, see `equilibrate`.
-    tolerance : of the residual, relative to b, both scaled, in the 2-norm.
-    iterations : most of them for one b.
-    warm_start : in a run, whether λ of an evaluation starts from that of the evaluation before.
+    preconditioner : "none", "block_jacobi" (the blocks of the diagonal; default), or "incomplete" (ILU(0)). For the
+        first three solvers only; the last two use the blocks themselves.
+    equilibration : None, or "alg3", "mc64" or "ruiz" to scale rows and columns first; see `equilibrate`.
+    tolerance : bound on the 2-norm of the residual relative to that of b, both scaled.
+    iterations : largest number of iterations for one b.
+    warm_start : in a run, whether λ of an evaluation starts from that of the previous one.
 
-    Raises ValueError for names that there are not, and numbers out of range.
+    Raises ValueError for unknown names, and numbers out of range.
     """
 
     solver: str = "bicgstab"
@@ -155,14 +155,15 @@ def solve_linear(
 ) -> LinearSolution:  # fmt: skip
     """Solve A x = b by iteration, for a square matrix (n, n), dense or sparse, and b (n,).
 
-    solver : a name, or an `IterativeSolver`. start : (n,) of x, zero if not given. blocks : how many rows, from the first
-    on, the blocks of the diagonal have, in turn; or one number for all.
+    solver : a name, or an `IterativeSolver`. start : (n,) initial x, default zero. blocks : sizes of the blocks of the
+    diagonal, in order, or one size for all.
 
-    What has no solution, or none that the solver finds, is told by `solved` and `reason`; x is then the best that was found.
+    If the solver finds no solution, `solved` is False, `reason` says why, and x is the best iterate.
 
-    Raises ValueError: not square, empty, not real and finite, a row without an entry; b or start that do not fit, or are not
-    finite; blocks that do not add up, or of which one is singular, where the solver needs them; a matrix that is not
-    symmetric where the solver asks for it; what cannot be scaled (see `equilibrate`).
+    Raises ValueError for a matrix that is not square, empty, not real or not finite, or has a row without an entry; for
+    a b or start of another size, or not finite; for blocks that do not add up to n or, if the solver needs them, are
+    singular; for a nonsymmetric matrix if the solver needs a symmetric one; and for a matrix that cannot be scaled (see
+    `equilibrate`).
 
     >>> import dalembert as dal
     >>> dal.solve_linear([[4.0, 1.0], [1.0, 3.0]], [1.0, 2.0], "conjugate_gradient").x.round(6).tolist()

@@ -26,7 +26,7 @@ SYMMETRIC = 1e-8  # of the largest entry
 
 
 class Minimum(NamedTuple):
-    """The end of Newton's method, and the history of its steps."""
+    """The result of Newton's method, with the history of its steps."""
 
     x: np.ndarray  # (n,), the minimum
     value: float  # of the function there
@@ -46,16 +46,16 @@ def minimize(
     scale: float | None = None,
     max_iterations: int = 100,
 ) -> Minimum:
-    """Find x with ‖∇f(x)‖ ≤ `tolerance` times `scale`, going down from `start` (n,).
+    """Find x with ‖∇f(x)‖ ≤ `tolerance` times `scale`, by Newton's method from `start` (n,).
 
-    value : f; infinite where x is not allowed, which no step enters. gradient : (n,). hessian : (n, n), an array or a SciPy
-    sparse matrix. scale : what the gradient is compared with; its norm at the start if not given.
+    value : f; infinite outside its domain, which no step leaves. gradient : (n,). hessian : (n, n), an array or a SciPy
+    sparse matrix. scale : the reference for the norm of the gradient. Default: its norm at the start.
 
-    Every step brings f down. A start where the gradient vanishes is returned as it is, be it a saddle. After
-    `max_iterations`, or where rounding lets f fall no further, `converged` is False.
+    Every step decreases f. If the gradient vanishes at the start, the start is returned, even if it is a saddle point.
+    After `max_iterations`, or if rounding prevents a further decrease of f, `converged` is False.
 
-    Raises ValueError where the start, f, its gradient or its Hessian there are not finite or do not fit; NoSolution where f
-    does not fall along a direction that leads down, as when the gradient is not that of f.
+    Raises ValueError if the start, or f, its gradient or its Hessian there, are not finite or have the wrong shape;
+    NoSolution if f does not decrease along a descent direction, for example because the gradient is not that of f.
 
     >>> import numpy as np
     >>> rosenbrock = lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2

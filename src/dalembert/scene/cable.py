@@ -33,10 +33,10 @@ MISFIT = 1e-6  # of the length: a taut cable may be so much shorter than its pat
 
 @dataclass(frozen=True)
 class Eye:
-    """A point that a cable is fixed to, as its end, or runs through.
+    """A point at which a cable ends, or through which it runs.
 
-    body : a body, `WORLD` or a particle, or its name. at : (3,) m, world coordinates at the initial pose; a particle is its
-    own point. friction : coefficient of friction in the eye, for cables that stretch.
+    body : a body, `WORLD` or a particle, or its name. at : (3,) m, world coordinates at the initial pose; not needed
+    for a particle. friction : coefficient of friction in the eye, for cables with `stretch`.
     """
 
     body: str | Frame
@@ -48,15 +48,15 @@ class Eye:
 class Pulley:
     """A cylinder that a cable runs around.
 
-    body : what the pulley is fixed to, or is. at : (3,) m, its centre. axis : (3,) of the cylinder. radius : m, to the middle
-    of the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1) for over it, (0, 0,
-    −1) for under it. turns : full turns beyond that; with none the cable may leave the pulley where its straight way is free.
-    friction : coefficient of friction, for cables that stretch. slips : False for a cable that turns the body with it; then
-    the tensions on its two sides differ by what the body's inertia and other forces take. swivels : True for a block that
-    turns its plane to the cable, as one does that hangs on a hook.
+    body : the body that is the pulley or carries it. at : (3,) m, its centre. axis : (3,) of the cylinder. radius : m,
+    to the middle of the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1)
+    for over it, (0, 0, −1) for under it. turns : additional full turns. Without them the cable can leave the pulley
+    when its straight path is free. friction : coefficient of friction, for cables with `stretch`. slips : False if the
+    cable turns the body without slip; then the tensions on the two sides differ by the inertia of the body and other
+    forces on it. swivels : True if the plane of the pulley follows the cable, as that of a block on a hook does.
 
-    Points and directions are in world coordinates at the initial pose. The cylinder has no flanges: the cable is free to move
-    along the axis, and slides off a body that may roll over. Let the pulley of a load that hangs freely swivel.
+    Points and directions are in world coordinates at the initial pose. The cylinder has no flanges: the cable can move
+    along the axis, and slides off a body that rolls over. Use swivels=True for the pulley of a freely hanging load.
     """
 
     body: str | Frame
@@ -72,9 +72,10 @@ class Pulley:
 
 @dataclass(frozen=True)
 class Drum:
-    """A cylinder that an end of a cable is fixed to, and wound onto: turning the body takes cable in or pays it out.
+    """A cylinder onto which an end of a cable is wound. If the body turns, it takes in cable or pays it out.
 
-    As `Pulley`, but: side : the direction from the centre to where the cable leaves the drum. turns : wound on at the start.
+    Arguments are those of `Pulley`, except: side : the direction from the centre to the point at which the cable leaves
+    the drum. turns : turns of cable on the drum at the start.
     """
 
     body: str | Frame
@@ -139,15 +140,15 @@ class CablePath:
 
 @dataclass(frozen=True, eq=False)
 class Cable:
-    """A cable of a scene; made by `Scene.cable`. Its pieces are joints or forces of the scene: one, or, where the cable turns
-    pulleys, one on each side of such a pulley, "`name`[0]", "`name`[1]", … in order."""
+    """A cable of a scene; made by `Scene.cable`. Its pieces are joints or forces of the scene: one piece, or, if the
+    cable turns pulleys without slip, one on each side of them, called "`name`[0]", "`name`[1]", … in order."""
 
     name: str
     pieces: tuple[Joint | ElasticCable | SlackCable, ...]
 
     @property
     def length(self) -> float:
-        """All of it, what is wound on drums included (m)."""
+        """Total length (m), including the cable on drums."""
         return sum(path_of(piece).length for piece in self.pieces)
 
 
@@ -475,18 +476,19 @@ class CableMethods:
     ) -> Cable:  # fmt: skip
         """A cable without mass through eyes, around pulleys and onto drums.
 
-        path : its elements in order, two at least: (body, point), a particle, `Eye`, `Pulley`, `Drum`; it ends at points or
-            drums. Points are in world coordinates at the initial pose.
-        length : of all of it, what is wound on drums included (m); that of the path at the start if not given.
-        slack : False: a taut cable, whose length is a constraint; it would push rather than go slack. True: its length is a
-            limit, and it goes slack. Then it acts on two bodies at most, and the run takes time steps.
-        stretch : E A (N), for a cable that stretches instead: its tension is E A (ℓ − length)/length + damping · ℓ̇, and
-        never
-            below zero. damping : N s/m.
-        creep : m/s; cables slide over pulleys and eyes with friction at this speed and more with full friction, and creep at
-            less. A cable with friction takes `stretch`.
+        path : its elements in order, at least two: (body, point), a particle, `Eye`, `Pulley`, `Drum`. The ends are
+            points or drums. Points are in world coordinates at the initial pose.
+        length : total length, including the cable on drums (m). Default: the length of the path at the start.
+        slack : False: the cable stays taut; its length is an equality constraint, which can also push. True: the length
+            is an upper limit, and the cable can go slack. Such a cable acts on at most two bodies and needs method
+            "time_stepping".
+        stretch : E A (N), for an elastic cable. Its tension is E A (ℓ − length)/length + damping · ℓ̇, and never
+            negative. damping : N s/m.
+        creep : m/s. Friction on pulleys and eyes grows with the sliding speed and is full from this speed on. Friction
+            needs `stretch`.
 
-        Returns the `Cable`; its pieces are in `joints` or `forces`. Raises ValueError, naming the element and the value.
+        Returns the `Cable`; its pieces are in `joints` or `forces`. Raises ValueError, naming the element and the
+        value.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("Atwood's machine")

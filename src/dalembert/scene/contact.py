@@ -39,17 +39,17 @@ SHOWN = ("friction", "restitution")  # always; others where they are given
 
 @dataclass(frozen=True, repr=False)
 class Material:
-    """A surface: Coulomb's friction, restitution, and what resists rolling and spinning.
+    """The properties of a surface: Coulomb friction, restitution, and resistance to rolling and spinning.
 
-    friction : coefficient μ ≥ 0 of Coulomb's law, that of sliding.
-    restitution : 0 ≤ e ≤ 1.
-    rolling_friction, torsional_friction : m. A contact that bears N resists rolling with a torque up to rolling_friction N,
-        and turning about its normal with one up to torsional_friction N.
-    static_friction, stribeck_velocity : Stribeck's law, μ(v) = μ + (static_friction − μ) exp(−(v/stribeck_velocity)²) at the
-        sliding speed v (m/s), that at the start of a step. Both or neither are given; static_friction is not below friction.
-    stiffness, damping : N/m, N s/m; a compliant surface. Each contact point pushes with stiffness δ + damping δ̇ where it
-        overlaps by δ, and never pulls. Without a stiffness the surface is rigid. A surface that has one has no restitution,
-        as its spring gives back what it takes.
+    friction : coefficient μ ≥ 0 of sliding friction in Coulomb's law.
+    restitution : coefficient, 0 ≤ e ≤ 1.
+    rolling_friction, torsional_friction : m. A contact with normal force N resists rolling with a torque of at most
+        rolling_friction N, and spinning about its normal with at most torsional_friction N.
+    static_friction, stribeck_velocity : Stribeck's law, μ(v) = μ + (static_friction − μ) exp(−(v/stribeck_velocity)²)
+        with the sliding speed v (m/s) at the start of a step. Give both or neither, with static_friction ≥ friction.
+    stiffness, damping : N/m, N s/m; for a compliant surface. The normal force of a contact point with overlap δ is
+        stiffness δ + damping δ̇, and never negative. Without stiffness the surface is rigid. A compliant surface has no
+        restitution, because its spring returns the energy.
 
     Raises ValueError for a coefficient out of range.
 
@@ -99,12 +99,12 @@ class Material:
 
     @property
     def resists_turning(self) -> bool:
-        """Whether it has rolling or torsional friction."""
+        """Whether the surface has rolling or torsional friction."""
         return self.rolling_friction > 0.0 or self.torsional_friction > 0.0
 
     @property
     def is_simple(self) -> bool:
-        """Whether it has Coulomb's friction and is rigid, and nothing else."""
+        """Whether the surface is rigid and has nothing but Coulomb friction."""
         return not self.resists_turning and self.static_friction is None and self.stiffness is None
 
 
@@ -252,14 +252,14 @@ class ContactMethods:
         surface_velocity: VectorLike | None = None,
         surface_spin: VectorLike | None = None,
     ) -> Obstacle | Body:
-        """Add something that bodies touch and that nothing pushes away.
+        """Add a fixed object that bodies collide with.
 
-        shape : a solid; a surface: a `Mesh`, `TriangleMesh` or `HeightField`, which keeps bodies on the side where its
-            normals point; or `HalfSpace()`, the ground z ≤ 0.
+        shape : a solid; a surface: a `Mesh`, `TriangleMesh` or `HeightField`, which keeps bodies on the side to which
+            its normals point; or `HalfSpace()`, the ground z ≤ 0.
         position, orientation : (3,) m and (w, x, y, z) of the shape's frame in the world.
-        material : its surface; that of the scene if not given, or Material() where the scene has none.
-        motion, surface_velocity, surface_spin : as of `Scene.add_body`. An obstacle with one of them is a kinematic body,
-            of any of these shapes, and is returned as one: it is among `Scene.bodies`.
+        material : its surface. Default: that of the scene, or Material() if the scene has none.
+        motion, surface_velocity, surface_spin : see `Scene.add_body`. An obstacle with one of them is a kinematic body,
+            of any of these shapes. It is returned as a body and listed in `Scene.bodies`.
 
         Raises ValueError naming the obstacle and the value.
         """
@@ -302,12 +302,13 @@ class ContactMethods:
         rolling_friction: float | None = None,
         torsional_friction: float | None = None,
     ) -> None:
-        """Say how two touch: `a` and `b` are bodies, obstacles or their names, or names of groups.
+        """Set the contact properties of a pair. `a` and `b` are bodies, obstacles or their names, or names of groups.
 
-        enabled : False lets them pass through each other. friction, restitution, rolling_friction (m), torsional_friction
-        (m) : of this pair, instead of what the two materials make. The last rule that fits a pair counts.
+        enabled : False turns off their collisions. friction, restitution, rolling_friction (m), torsional_friction (m)
+        : values for this pair, instead of those combined from the two materials. The last rule that applies to a pair
+        is used.
 
-        Raises ValueError for an unknown name, or a coefficient out of range.
+        Raises ValueError for an unknown name or a coefficient out of range.
         """
         names = [item if isinstance(item, str) else item.name for item in (a, b)]
         owners: list[Touching] = [*self.bodies.values(), *self.obstacles.values()]

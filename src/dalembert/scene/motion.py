@@ -32,27 +32,27 @@ BODY_PIECE, SCALAR_PIECE = (
 
 @dataclass(frozen=True, eq=False)
 class Keyframes:
-    """Poses, or values of a coordinate, at times, with a smooth motion between them: position, velocity, orientation and
-    angular velocity are continuous. Two equal keyframes in a row are a rest, and nothing overshoots its keyframes. Before the
-    first and after the last the motion stands still.
+    """Poses, or values of a coordinate, at times, with a smooth motion between them: position, velocity, orientation
+    and angular velocity are continuous. Between two equal keyframes the motion rests, and no value overshoots its
+    keyframes. Before the first and after the last keyframe the motion is at rest.
 
     Parameters
     ----------
-    times : (n,) s, rising; n ≥ 2.
+    times : (n,) s, increasing; n ≥ 2.
     values : (n, 3) positions in m of the frame of a body's shape; or (n,) values of a coordinate, rad or m.
-    orientations : (n, 4) quaternions (w, x, y, z); without them (1, 0, 0, 0). From one keyframe to the next a body turns the
-        shorter way.
-    repeat : whether it begins anew after the last time, which must then have the pose of the first.
-    smooth : "velocity", or "acceleration": then accelerations are continuous too, from standing still to standing still, and
-        so are the forces of a drive. Such a motion may overshoot its keyframes. It takes no orientations.
+    orientations : (n, 4) quaternions (w, x, y, z). Default: (1, 0, 0, 0). Between keyframes a body turns the shorter
+        way.
+    repeat : whether the motion repeats after the last time; the last pose must then equal the first.
+    smooth : "velocity", or "acceleration": accelerations are continuous too, from rest to rest, and so are the forces
+        of a drive. Such a motion can overshoot its keyframes and has no orientations.
 
-    Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984); orientations
-    are q exp(φ/2) with cubics φ, which have one angular velocity at each keyframe. Accelerations jump at keyframes. With
-    smooth="acceleration" they are the cubic spline through the keyframes that has no velocity and no acceleration at both
-    ends, with two more knots for these conditions; with `repeat` the periodic one (C. de Boor, A Practical Guide to Splines,
-    1978).
+    Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984);
+    orientations are q exp(φ/2) with cubics φ, with a continuous angular velocity. Accelerations jump at keyframes. With
+    smooth="acceleration" positions are the cubic spline through the keyframes with zero velocity and acceleration at
+    both ends, with two more knots for these conditions; with `repeat` the periodic one (C. de Boor, A Practical Guide
+    to Splines, 1978).
 
-    Raises ValueError for times that do not rise, values that are not finite, sizes that differ, and an unknown `smooth`.
+    Raises ValueError for times that do not increase, non-finite values, different sizes, and an unknown `smooth`.
 
     >>> Keyframes([0.0, 1.0], [(0, 0, 0), (0, 0, 2)]).pose(0.5)[0].tolist()
     [0.0, 0.0, 1.0]
@@ -106,11 +106,11 @@ class Keyframes:
 
     @property
     def scalar(self) -> bool:
-        """Whether its values are those of a coordinate."""
+        """Whether the values are those of a coordinate."""
         return bool(np.ndim(self.values) == 1)
 
     def warnings(self, owner: str) -> list[str]:
-        """What is doubtful: jumps, and turns between keyframes that may be meant the other way round."""
+        """Warnings about jumps, and about turns between keyframes whose direction is ambiguous."""
         values = np.asarray(self.values).reshape(len(self.times), -1)
         speed = np.linalg.norm(np.diff(values, axis=0), axis=1) / np.diff(self.times)
         i = int(np.argmax(speed))
@@ -131,7 +131,7 @@ class Keyframes:
         ]
 
     def table(self) -> np.ndarray:
-        """The flat table that `dynamics.commands` reads."""
+        """The keyframes as a flat array, for `dynamics.commands`."""
         if not self._table:
             self._table.append(self._pieces())
         return self._table[0]

@@ -97,11 +97,11 @@ class ParticleMethods:
         """Add a group of particles.
 
         position : (n, 3) m, or (3,) for one. velocity : (n, 3) m/s, or (3,) for all.
-        mass : (n,) kg, or one for all.
-        pinned : (n,) whether each is fixed in place; or one for all; or the indices of those that are.
-        radius : m; particles touch shapes, and are drawn, as balls of this size.
-        material : the surface with which they touch bodies and obstacles that have one, in time steps; that of the scene if
-            not given. None: they pass through all.
+        mass : (n,) kg, or one number for all.
+        pinned : (n,) whether each particle is fixed; or one value for all; or the indices of the fixed ones.
+        radius : m; particles collide with bodies and are drawn as balls of this radius.
+        material : their surface, for collisions with bodies and obstacles that have a material, with fixed steps.
+            Default: that of the scene. None: they collide with nothing.
 
         Raises ValueError naming the group and the value.
         """

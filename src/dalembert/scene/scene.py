@@ -70,16 +70,16 @@ class Scene(
     JointMethods, ForceMethods, CableMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods,
     SensorMethods,
 ):  # fmt: skip
-    """A description of a mechanism: bodies, particles, joints, forces, events, sensors, and what touches what.
+    """A description of a mechanism: bodies, particles, joints, forces, events, sensors and contact rules.
 
     Parameters
     ----------
-    name : what the scene is called in tables and files.
+    name : the name of the scene in tables and files.
     gravity : (3,) m/s², world axes; z is up.
-    material : `Material` of the bodies with a shape, the obstacles and the particles that are added without one of their
-        own; None: such bodies and particles touch nothing.
+    material : default `Material` of bodies with a shape, obstacles and particles. None: bodies and particles without
+        their own material collide with nothing.
 
-    Points and axes (`at`, `axis`) are always given in world coordinates, at the pose in which the bodies were added.
+    Points and axes (`at`, `axis`) are in world coordinates, at the initial pose of the bodies.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("double pendulum")
@@ -117,7 +117,7 @@ class Scene(
 
     @property
     def gravity(self) -> NDArray[np.float64]:
-        """(3,) m/s², world axes, read-only; it may be set."""
+        """(3,) m/s², world axes. Assign a new vector to change it; the array is read-only."""
         return self._gravity
 
     @gravity.setter
@@ -131,7 +131,7 @@ class Scene(
 
     @property
     def material(self) -> Material | None:
-        """Of what is added without one of its own; see `Scene`. To be set before that is added."""
+        """The default material, see `Scene`. It applies to objects that are added after it is set."""
         return self._material
 
     @material.setter
@@ -159,20 +159,20 @@ class Scene(
     ) -> Body:
         """Add a rigid body.
 
-        shape : gives the inertia (with `mass` in kg or `density` in kg/m³) and the picture. With `inertia`, (3,)
-            principal or (3, 3) in body axes about the centre of mass (kg m²), it is a picture only.
-        position : (3,) m, of the origin of the shape's frame. orientation : (w, x, y, z), shape → world.
+        shape : the geometry. With `mass` (kg) or `density` (kg/m³) it gives the inertia, unless you pass `inertia`:
+            (3,) principal moments or (3, 3) in body axes, about the centre of mass (kg m²).
+        position : (3,) m, origin of the shape's frame. orientation : (w, x, y, z), shape → world.
         velocity : (3,) m/s, of the centre of mass. angular_velocity : (3,) rad/s; both in world axes.
-        material : its surface; that of the scene if not given. None: the body touches nothing.
-        group : a name that `set_contact` may use.
-        motion : makes the body *kinematic*: it moves by command, whatever acts on it, and has no mass. A function of time
-            (s) → (3,) position in m, or (7,) position and unit quaternion, of the shape's frame; compiled by Numba, or plain
-            Python, which is slower. Or `Keyframes`. Or "set": it keeps `velocity` and `angular_velocity` until
-            `Simulation.set_motion` sets others between steps. Contacts, joints and forces see its velocity; its work on the
-            rest is in the ledger, under its name.
-        surface_velocity, surface_spin : of a kinematic body, (3,) m/s and rad/s in the axes of the shape: its surface moves
-            along itself with the velocity surface_velocity + surface_spin × r, r from the origin of the shape's frame, and
-            the body does not: a conveyor belt, a turntable. Needs a material.
+        material : its surface. Default: that of the scene. None: the body collides with nothing.
+        group : a name for `set_contact`.
+        motion : makes the body *kinematic*: its motion is prescribed, whatever forces act on it, and it has no mass. A
+            function of time (s) → (3,) position in m, or (7,) position and unit quaternion, of the shape's frame;
+            compiled by Numba, or plain Python, which is slower. Or `Keyframes`. Or "set": it keeps `velocity` and
+            `angular_velocity` until `Simulation.set_motion` sets others between steps. Contacts, joints and forces act
+            with its velocity; its work on other bodies is in the ledger, under its name.
+        surface_velocity, surface_spin : for a kinematic body, (3,) m/s and rad/s in the axes of the shape. The surface
+            moves with the velocity surface_velocity + surface_spin × r (r from the origin of the shape's frame) while
+            the body stays in place: a conveyor belt, a turntable. Needs a material.
 
         Raises ValueError naming the body and the value.
         """
@@ -269,12 +269,12 @@ class Scene(
         action: Callable[[Any], object] | None = None,
         once: bool = True,
     ) -> Event:
-        """Let something happen when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).
+        """Add an event: an action when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).
 
         function : t in s and the flat state vector y → number; compiled by Numba, or plain Python, which is slower.
-            `model.body_slice(name)` is the slice of a body's (x, q, P, L) in y.
-        release : joints or forces to let go. stop : end the run. action : called with the simulation's state, which it
-        may change (an impulse). once : whether the event is spent afterwards.
+            `model.body_slice(name)` is the slice of a body's (x, q, P, L) in y. release : joints or forces to release.
+            stop : whether to end the run. action : called with the simulation's state, which it can change (an
+            impulse). once : whether the event happens only once.
         """
         self._new_name(name, self.events, "event")
         require_arguments(f"event {name!r}", function, "t, y")

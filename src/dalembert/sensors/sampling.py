@@ -43,7 +43,7 @@ class Samples(NamedTuple):
 class Reading:
     """The samples of one sensor in a run.
 
-    sensor : as it was added to the scene.
+    sensor : the sensor as added to the scene.
     """
 
     def __init__(self, sensor: Sensor, refresh: Callable[[], None]) -> None:
@@ -61,13 +61,13 @@ class Reading:
 
     @property
     def value(self) -> NDArray[Any]:
-        """The last sample, read-only, in the shape of `Sensor.shape`; NaN before the first."""
+        """The last sample, read-only, with the shape `Sensor.shape`; NaN before the first sample."""
         self._refresh()
         return self._values[-1] if self._values else _unknown(self.sensor)
 
     @property
     def time(self) -> float:
-        """When it was taken, s; NaN before the first."""
+        """The time of the last sample, s; NaN before the first."""
         self._refresh()
         return self._times[-1] if self._times else math.nan
 
@@ -86,12 +86,12 @@ class Reading:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the components."""
+        """The names of the components."""
         return self.sensor.labels
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Unit of each component."""
+        """The unit of each component."""
         return self.sensor.units
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Reading:
 
     @property
     def next_time(self) -> float:
-        """When the next sample is due, s."""
+        """The time at which the next sample is due, s."""
         return self.due / self.sensor.rate
 
     def number_at(self, time: float, step: float) -> int:
@@ -113,7 +113,7 @@ class Reading:
         return math.floor(time * rate + SAME_TIME * max(1.0, step * rate))
 
     def keep(self, number: int, time: float, value: np.ndarray) -> None:
-        """Add noise to a value, and keep it as sample `number`."""
+        """Add noise to a value, and store it as sample `number`."""
         if value.dtype.kind == "f":
             if self._noisy:
                 value = value + np.asarray(self.sensor.noise) * self._noise.of_sample(number)
@@ -124,7 +124,7 @@ class Reading:
         self._numbers.append(number)
 
     def drop_from(self, time: float) -> int | None:
-        """Forget the last sample if it was not taken before a time (s). Returns its number."""
+        """Remove the last sample if it was not taken before a time (s). Returns its number."""
         if not self._times or self._times[-1] < time:
             return None
         self._times.pop()
@@ -132,7 +132,7 @@ class Reading:
         return self._numbers.pop()
 
     def take(self, times: Any, values: Any) -> None:
-        """Take samples of an earlier part of the run for one's own."""
+        """Copy the samples of an earlier part of the run."""
         self._times = [float(time) for time in times]
         self._numbers = [self.number_at(time, 0.0) for time in self._times]
         self._values = [np.array(value) for value in values]
@@ -175,9 +175,9 @@ class Sensors(Mapping[str, Reading]):
 
     Parameters
     ----------
-    model, mechanism : of the run. make_system : makes tables of the model. preview : makes a stepper for a system, with which
-        the first sample of contact forces is found. now : the time of the run (s), its state, and its stepper. joints : reads
-        the coordinates of joints.
+    model, mechanism : of the run. make_system : makes the tables of the model. preview : makes a stepper for a system,
+        which computes the first sample of contact forces. now : returns the time of the run (s), its state and its
+        stepper. joints : returns the coordinates of joints.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Sensors(Mapping[str, Reading]):
         self._renderer = Renderer(model) if any(isinstance(sensor, Camera) for sensor in sensors) else None
 
     def __getitem__(self, name: str) -> Reading:
-        """The samples of a sensor; KeyError says which there are."""
+        """The samples of a sensor. Raises KeyError, listing the names, for an unknown one."""
         if name not in self._readings:
             raise KeyError(
                 f"there is no sensor {name!r}; there are {', '.join(self._readings) or 'none: see add_sensor'}"
@@ -221,11 +221,13 @@ class Sensors(Mapping[str, Reading]):
 
     @property
     def next_time(self) -> float:
-        """When the next sample is due, s."""
+        """The time at which the next sample of any sensor is due, s."""
         return min(reading.next_time for reading in self._readings.values())
 
     def sample(self, anew: bool = False) -> None:
-        """Take the samples that are due at the current time. anew : whether the state is not that of the last step's end."""
+        """Take the samples that are due at the current time. anew : whether the state differs from that at the end of
+        the last step.
+        """
         time, y, driver = self._now()
         self._stale = False
         step = driver.step if isinstance(driver, FixedStepper) else 0.0
@@ -272,7 +274,7 @@ class Sensors(Mapping[str, Reading]):
     # Changes from outside ---------------------------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """The state was changed from outside: take the samples of this instant again when they are asked for."""
+        """Take the samples of this instant again when they are next read, because the state was changed from outside."""
         self._stale = bool(self._readings)
 
     def _refresh(self) -> None:
@@ -285,11 +287,11 @@ class Sensors(Mapping[str, Reading]):
         self.sample(anew=True)
 
     def refresh(self) -> None:
-        """Take samples again that belong to a state which was changed."""
+        """Retake samples of a state that was changed."""
         self._refresh()
 
     def set_time(self, time: float) -> None:
-        """Go on from a time (s), whose samples were taken."""
+        """Continue from a time (s), whose samples were taken."""
         for reading in self._readings.values():
             reading.due = reading.number_at(time, 0.0) + 1
         self._stale = False
@@ -299,7 +301,7 @@ class Sensors(Mapping[str, Reading]):
         return {name: Samples(reading.times, reading.values) for name, reading in self._readings.items()}
 
     def go_on_from(self, before: Mapping[str, Any], until: float | None = None) -> None:
-        """Take samples of the run that this one goes on from, of its `Sensors`, its `samples` or the arrays of its
+        """Copy samples of the run that this one continues, from its `Sensors`, its `samples` or the arrays of its
         trajectory: the last one, or all `until` a time (s)."""
         for name, reading in self._readings.items():
             if name not in before:
