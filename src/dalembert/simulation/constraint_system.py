@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Elimination:
-    """The block LDLᵀ of the factorization: its nodes are joints, and bodies of many joints (hubs), in the order in which
-    they are eliminated; its blocks lie below the diagonal, (row, column) by places in that order."""
+    """The block LDLᵀ of the factorization: its nodes are joints, and bodies of many joints (hubs), in the order in
+    which they are eliminated; its blocks lie below the diagonal, as (row, column) in that order."""
 
     nodes: tuple[str, ...]
     widths: tuple[int, ...]
@@ -38,11 +38,12 @@ class Elimination:
 
 @dataclass(frozen=True)
 class ConstraintSystem:
-    """J W Jᵀ λ = b of one state. Rows are in the order of the joints; those that were let go are left out.
+    """The system J W Jᵀ λ = b at one state. Rows are in the order of the joints, without released ones.
 
-    matrix : (rows, rows), scipy.sparse.csr_array, symmetric; blocks of joints without a body in common are not stored.
-    b : (rows,), −J̇ v − J W Q. multipliers : (rows,), λ as the run's own solver finds it. Forces and torques along the
-    constraints: N and N m for those of position, by the units of each constraint. joints : the name of each row.
+    matrix : (rows, rows), scipy.sparse.csr_array, symmetric; blocks of joints without a common body are not stored.
+    b : (rows,), −J̇ v − J W Q. multipliers : (rows,), λ from the solver of the run. Forces and torques along the
+    constraints: N and N m for constraints of position; otherwise by the units of the constraint. joints : the joint of
+    each row.
     """
 
     matrix: csr_array
@@ -53,12 +54,12 @@ class ConstraintSystem:
 
     @property
     def residual(self) -> float:
-        """‖b − J W Jᵀ λ‖ / ‖b‖ of the run's own solver."""
+        """‖b − J W Jᵀ λ‖ / ‖b‖ of the solver of the run."""
         size = float(np.linalg.norm(self.b))
         return float(np.linalg.norm(self.b - self.matrix @ self.multipliers)) / size if size > 0.0 else 0.0
 
     def plot(self) -> Figure:
-        """The pattern of the matrix, and that of its factor in the order of elimination, fill marked."""
+        """Draw the pattern of the matrix, and that of its factor in elimination order, with fill-in marked."""
         return plot_pattern(self)
 
 
@@ -264,8 +265,8 @@ DIRECT = "ldl"
 
 @dataclass(frozen=True)
 class SolverReport:
-    """How an iterative solver did. iterations : for one solution, on average. residual : the largest, relative to b, scaled
-    as it was solved. unsolved : solutions in which it stayed above the tolerance."""
+    """Statistics of an iterative solver. iterations : mean per solution. residual : the largest, relative to b, after
+    equilibration. unsolved : number of solutions with a residual above the tolerance."""
 
     solver: str
     solutions: int

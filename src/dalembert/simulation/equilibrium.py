@@ -50,15 +50,15 @@ STIFF = 1e3  # of weight over length: the stiffness that stands for a slack cabl
 class Equilibrium:
     """A static equilibrium; found by `equilibrium`.
 
-    position : (n, 3) m, of the centres of mass. orientation : (n, 4) unit quaternions (w, x, y, z), body → world; bodies in
-    the order of `bodies`. residual : N or N m, the largest force or torque that is not balanced. converged : whether it is
-    below the tolerance.
-    stable : whether every motion that the constraints allow is opposed, but for `neutral` ones, which nothing opposes or
-    drives (to rounding). stiffness : their eigenvalues, ascending, of the stiffness in these motions (N/m, N m/rad, with the
-    size of the model as the unit of length).
-    joint_forces : by joint, force (3,) N and torque (3,) N m on its second body, at the joint, world axes.
-    tensions : N, by piece of cable; negative where a taut cable would have to push. energy : J, potential. steps : of
-    Newton's method.
+    position : (n, 3) m, of the centres of mass. orientation : (n, 4) unit quaternions (w, x, y, z), body → world;
+    bodies in the order of `bodies`. residual : N or N m, the largest unbalanced force or torque. converged : whether it
+    is below the tolerance.
+    stable : whether the energy has a minimum, apart from `neutral` motions, along which it is constant (to rounding).
+    stiffness : eigenvalues of the stiffness in the motions that the constraints allow, ascending (N/m, N m/rad, with
+    the size of the model as the unit of length).
+    joint_forces : joint → force (3,) N and torque (3,) N m on its second body, at the joint, world axes.
+    tensions : piece of cable → N; negative if a taut cable would have to push. energy : J, potential. steps : number of
+    Newton steps.
     """
 
     bodies: tuple[str, ...]
@@ -88,17 +88,18 @@ class Equilibrium:
 def equilibrium(
     scene: Scene, *, stable: bool = True, tolerance: float = 1e-9, max_steps: int = 500, held: tuple[str, ...] = ()
 ) -> Equilibrium:
-    """The static equilibrium that is reached from the initial poses by going down in energy.
+    """Find the static equilibrium that is reached from the initial poses by decreasing the energy.
 
-    stable : True: an unstable equilibrium on the way is left. False: the first one that is met is returned, whatever it is.
-    tolerance : of the residual, relative to the weights and forces in the scene. held : names of joints (hinges, sliders)
-    that keep their initial coordinate, as by a brake.
+    stable : True: the search continues from an unstable equilibrium. False: the first equilibrium is returned, stable
+    or not. tolerance : bound on the residual, relative to the weights and forces in the scene. held : names of joints
+    (hinges, sliders) that keep their initial coordinate, as if by a brake.
 
-    Velocities count as zero: dampers, drag and dry friction do nothing. Motors with stiffness act as springs, with effort or
-    speed and gain as constant efforts, motions of joints hold their value at t = 0. Stops must be free where it ends.
+    Velocities are zero, so dampers, drag and dry friction have no effect. Motors with stiffness act as springs; motors
+    with an effort, or with a speed and damping, act as constant efforts. Motions of joints keep their value at t = 0.
+    At the equilibrium no joint may be at a stop.
 
-    Raises ValueError for a scene that has no equilibrium to look for here (particles, links, bodies in contact, motors with a
-    speed and no gain), or where it ends beyond a stop; `NoSolution` where something falls without end.
+    Raises ValueError for scenes with particles, links, bodies in contact or ideal motors, and if a joint ends beyond a
+    stop; `NoSolution` if a body falls without bound.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("ladder")

@@ -23,7 +23,7 @@ TURNING = (HINGE, BALL, FREE)  # kinds of nodes with angular speeds
 
 
 class SimulationError(RuntimeError):
-    """A run that failed in the middle. `time` is in s; `simulation` holds everything recorded up to then."""
+    """Raised if a run fails. `time` is in s; `simulation` has everything recorded until then."""
 
     def __init__(self, message: str, time: float) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What failed in a run, or was doubtful, where, and what to try: `Simulation.explain`, from the record of the run."""
+"""`Simulation.explain`: what failed in a run or was doubtful, where, and what to try, found from the record of the run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WIDTH = 112
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that failed or is doubtful. what : a sentence. where : label → value, as text with units. ways : what to try,
-    the likeliest first."""
+    """One failure or doubtful result. what : a sentence. where : label → value, as text with units. ways : what to try,
+    the most likely remedy first."""
 
     what: str
     where: dict[str, str]
@@ -36,7 +36,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `Simulation.explain` found; `print` it. time : s, until which the run went. failed : whether it failed there."""
+    """The result of `Simulation.explain`; print it. time : s, simulated time reached. failed : whether the run failed
+    there.
+    """
 
     scene: str
     method: str
@@ -45,7 +47,7 @@ class Explanation:
     findings: tuple[Finding, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data for JSON."""
+        """The findings as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:

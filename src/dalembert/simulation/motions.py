@@ -53,13 +53,13 @@ class Motions:
     ) -> None:  # fmt: skip
         """Set the motion of a kinematic body, or of a prescribed coordinate, from now on. Its motion must be "set".
 
-        position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at constant
-        speed in `over` s (one step if not given), and then stands still. So contacts and joints see the velocity of the
-        change.
-        velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): it keeps these until they are set again.
+        position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at
+        constant speed in `over` s (default: one step), and then stops. Contacts and joints act with the velocity of
+        this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay constant until they
+        are set again.
 
-        Velocities jump where a motion is set, which takes a run by time steps of contact. Raises ValueError for an unknown
-        name, a motion that is not "set", values that are not finite, and other runs.
+        Velocities jump when a motion is set, so this needs method "time_stepping". Raises ValueError for an unknown
+        name, a motion that is not "set", non-finite values, and other methods.
         """
         name = name_of(name, self.model.scene)
         commands, own = self._system.commands, f"motion of {name!r:.80}"

@@ -21,7 +21,7 @@ YELLOW, PLAIN = "\x1b[33m", "\x1b[0m"
 
 @dataclass(frozen=True)
 class Report:
-    """Numbers of one run; `str(report)` is the table, `as_dict` the same for programs. SI units."""
+    """The results of one run in numbers, in SI units. `str(report)` is the table, `as_dict` the same for programs."""
 
     scene: str
     method: str
@@ -62,7 +62,7 @@ class Report:
     step_choice: str = ""  # the fixed step and why, where the run chose it
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; a number that is not finite becomes None."""
+        """Plain data for JSON; non-finite numbers become None."""
         values = asdict(self)
         return {key: _plain(value) for key, value in values.items()}
 
@@ -124,7 +124,7 @@ class Report:
         return block(title(f"Report of {self.scene!r}"), lines(self.rows(), LONG))
 
     def table(self, width: int = 120, color: bool = False) -> str:
-        """The table as text; warnings are broken into lines of `width` characters, and yellow on a terminal (`color`)."""
+        """The table as text. Warnings are wrapped to `width` characters, and yellow if `color` is true."""
         rows = self.rows()
         left = max(len(name) for name, _ in rows) + 2
         lines = []

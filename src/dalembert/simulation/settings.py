@@ -86,7 +86,7 @@ class EnvironmentSettings(MethodOptions, CommonSettings, total=False):
 
 
 class Settings(MethodOptions, CommonSettings, ControlSettings, total=False):
-    """The settings of a run: the keywords of `Simulation`, which says what they mean.
+    """The settings of a run: the keywords of `Simulation`, where they are explained.
 
     >>> import dalembert as dal
     >>> settings: dal.Settings = {"method": "rk4", "dt": 0.01, "frame_rate": 100.0}
@@ -95,7 +95,7 @@ class Settings(MethodOptions, CommonSettings, ControlSettings, total=False):
 
 
 class RunSettings(Settings, total=False):
-    """The settings of a run with its simulated time: `SETTINGS` of a scene of the gallery, and of a Python file."""
+    """The settings of a run including its duration: `SETTINGS` of a gallery scene or of a Python file."""
 
     duration: Required[float]
     """s"""

@@ -378,18 +378,19 @@ NOT_A_ROTATION = 1e-9  # of R Rᵀ − 1: with a larger error R is not a rotatio
 
 
 class GeneralizedCoordinates:
-    """Coordinates u for a scene: ``Simulation(scene, coordinates=GeneralizedCoordinates(...))``.
+    """Your own coordinates u for a scene: ``Simulation(scene, coordinates=GeneralizedCoordinates(...))``.
 
     Parameters
     ----------
-    scene : its joints hold because the coordinates allow no other motion; they are not constraints here.
-    coordinates, velocities, time, constraints, nonholonomic, parameters : as those of `Lagrangian`.
-    place : body, by name → the position of its centre of mass (m), world axes, or (position, orientation), as SymPy
-        expressions in u and t. An orientation is a rotation matrix (3 × 3, from the body's frame to the world), a quaternion
-        (w, x, y, z), or (axis, angle). Without one the body keeps that of the scene.
-    start : coordinates near those at the start, which are computed from the poses of the bodies in the scene; else zeros.
+    scene : its joints are not constraints here; they hold because the coordinates allow no other motion.
+    coordinates, velocities, time, constraints, nonholonomic, parameters : see `Lagrangian`.
+    place : name of a body → the position of its centre of mass (m), world axes, or (position, orientation), as SymPy
+        expressions in u and t. An orientation is a rotation matrix (3 × 3, from the body's frame to the world), a
+        quaternion (w, x, y, z), or (axis, angle). Default: the orientation in the scene.
+    start : initial guess (default: zeros) for the coordinates at the start, which are computed from the poses of the
+        bodies in the scene.
 
-    From x(u, t) and R(u, t) the code of v = J u̇ + drift and v̇ = J ü + bias is derived, with ω from Ṙ Rᵀ, so that
+    The code of v = J u̇ + drift and v̇ = J ü + bias is derived from x(u, t) and R(u, t), with ω from Ṙ Rᵀ, so that
 
         Jᵀ M J ü = Jᵀ (Q − M bias − gyroscopic terms) + Gᵀ λ.
 
@@ -431,7 +432,7 @@ class GeneralizedCoordinates:
 
     @property
     def compiled_parts(self) -> tuple[Any, ...]:
-        """What a run takes, beside the generated code."""
+        """The parts that a run needs, in addition to the generated code."""
         return (PLACED_ENTRY,)
 
     @property
@@ -451,7 +452,7 @@ class GeneralizedCoordinates:
         return self.evaluate(u, None, t)[:, :3]
 
     def rotation(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
-        """(bodies, 3, 3): from the frames of the bodies to the world."""
+        """(bodies, 3, 3): rotation matrices, body → world."""
         return self.evaluate(u, None, t)[:, 3:12].reshape(-1, 3, 3)
 
     def jacobian(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
@@ -463,7 +464,7 @@ class GeneralizedCoordinates:
         return self.evaluate(u, None, t)[:, 12:18]
 
     def bias(self, u: ArrayLike, v: ArrayLike, t: float = 0.0) -> np.ndarray:
-        """(bodies, 6): J̇ u̇ + what the drift changes by: accelerations at constant rates."""
+        """(bodies, 6): accelerations at constant rates, J̇ u̇ plus the rate of the drift."""
         return self.evaluate(u, v, t)[:, 18:24]
 
     def mass_matrix(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
@@ -475,8 +476,8 @@ class GeneralizedCoordinates:
         return total
 
     def nearest(self, y: ArrayLike, t: float = 0.0, near: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(u, u̇) of a state of the bodies, such as a row of ``run.trajectory.state``: those that bring them nearest, in the
-        metric of the masses, found from the coordinates `near`, or `start`."""
+        """(u, u̇) closest to a state of the bodies, such as a row of ``run.trajectory.state``, in the mass metric. The
+        search starts from the coordinates `near`, or `start`."""
         u = self.start if near is None else self.variables.numbers("near", near)
         states = parts(np.asarray(y, dtype=np.float64), len(self.bodies))
         return nearest(lambda at: self.evaluate(at, None, t), self.bodies, states, u)

@@ -37,9 +37,10 @@ QUALITY = 88  # of the still picture as JPEG, in percent
 
 
 class Animation:
-    """A run to play in a notebook, as the last value of a cell or with ``display``; made by `Trajectory.animate`.
+    """A player of a run for notebooks, shown as the last value of a cell or with ``display``; made by
+    `Trajectory.animate`.
 
-    It stays playable in a saved notebook and in pages that nbconvert makes of it.
+    It also works in a saved notebook, and in pages that nbconvert makes of it.
     """
 
     trajectory: Trajectory

@@ -152,10 +152,10 @@ STILL = 1e-6  # of the largest way: what moves less does not move
 
 
 class Plots:
-    """The figures of one run, a method each; `run.plot` and `trajectory.plot` are one.
+    """The figures of one run, one method each, available as `run.plot` and `trajectory.plot`.
 
-    Each takes `figure`, a Figure or a SubFigure (best with layout="constrained") to draw in; by itself it makes one. Each
-    raises ValueError where the run has not recorded what it needs, and says what may be asked for instead.
+    Pass `figure`, a Figure or a SubFigure (best with layout="constrained"), to draw in it. Default: a new figure. Each
+    method raises ValueError, with the available choices, if the run has not recorded the data.
     """
 
     def __init__(self, trajectory: Trajectory) -> None:
@@ -169,8 +169,7 @@ class Plots:
         return [name for name in super().__dir__() if not name.startswith("_")]
 
     def energy(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """What the energy at the start has become (J), stacked, so that the sum stays level; below it the error of
-        the energy."""
+        """Energy and losses over time (J), stacked: their sum is the initial energy. Below, the energy error."""
         run = self.trajectory
         residual = "balance" in run
         figure = new_figure(figure, 3.6 if residual else 2.8)
@@ -195,8 +194,8 @@ class Plots:
         return finish(figure, axes, run.scene_name)
 
     def phase(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """Phase portrait: the coordinate of a joint against its speed, or each coordinate of a body's centre of mass (of
-        those that change) against its velocity. A dot marks the start."""
+        """Phase portrait: the coordinate of a joint against its speed, or each varying coordinate of a body's centre of
+        mass against its velocity. A dot marks the start."""
         run = self.trajectory
         coordinates, bodies = run.coordinates, run.bodies
         if name in coordinates:
@@ -225,8 +224,8 @@ class Plots:
         return finish(figure, list(axes), f"{run.scene_name}: {name}", over_time=False)
 
     def joint_errors(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """How far joints are from closed, position (m) and velocity (m/s), on a logarithmic axis; of more than ten joints
-        the largest and the median."""
+        """Joint errors in position (m) and velocity (m/s), on a logarithmic axis; for more than ten joints the largest
+        and the median."""
         run = self.trajectory
         names = [name for name in ("joint_error", "joint_velocity_error") if name in run]
         if not names or not run.joints:
@@ -293,8 +292,8 @@ class Plots:
         return finish(figure, [axis], f"{run.scene_name}: {plain(a)} on {plain(b)}")
 
     def momentum(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """Linear momentum and angular momentum about the origin of everything; beside them what impulses of forces and
-        reactions leave unexplained."""
+        """Total linear momentum, and total angular momentum about the origin, with their residuals: the part that
+        impulses of forces and reactions do not explain."""
         run = self.trajectory
         if "momentum" not in run or "angular_momentum" not in run:
             raise ValueError(f"{run.scene_name!r} has no momenta to plot: they were not recorded")
@@ -320,8 +319,8 @@ class Plots:
     def path(
         self, *bodies: str, plane: str | None = None, figure: Figure | SubFigure | None = None, ax: Axes | None = None
     ) -> Figure | Any:
-        """Paths of centres of mass in a plane, "xy", "xz" or "yz" (by itself the one in which most happens), of the named
-        bodies or of all; a dot marks the end. ax: draw there."""
+        """Paths of centres of mass in a plane, "xy", "xz" or "yz" (default: the one with the largest motion), for the
+        named bodies or for all. A dot marks the end. ax: axes to draw in."""
         run = self.trajectory
         unknown = next((name for name in bodies if name not in run.bodies), None)
         if unknown is not None or not run.bodies:
@@ -347,7 +346,7 @@ class Plots:
         return finish(ax.get_figure(), [ax], run.scene_name if figure is not None else None, over_time=False)
 
     def stage_times(self, figure: Figure | SubFigure | None = None, ax: Axes | None = None) -> Figure | Any:
-        """Where the time of the run went: ms in each stage of its steps, and its share. ax: draw there."""
+        """Computing time of each stage of the steps, in ms and as a share. ax: axes to draw in."""
         run = self.trajectory
         stages = run.report.get("stages")
         stages = {str(k): float(v) for k, v in stages.items() if v} if isinstance(stages, dict) else {}
@@ -366,8 +365,7 @@ class Plots:
         return finish(ax.get_figure(), [ax], title, over_time=False)
 
     def contact(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """Contacts over time: how many, how deep anything overlapped (m), and how far from Coulomb's law the solver stopped
-        (m/s)."""
+        """Contacts over time: their number, the deepest overlap (m), and the residual of Coulomb's law (m/s)."""
         run = self.trajectory
         labels = {"contacts": "contacts", "penetration": "overlap, m", "contact_residual": "residual, m/s"}
         names = [name for name in labels if name in run]

@@ -40,17 +40,16 @@ JOINT_TOLERANCE = 0.4
 @register
 @dataclass(frozen=True, kw_only=True)
 class RungeKutta(Method):
-    """An explicit integration method, adaptive or of fixed steps. It runs scenes whose bodies collide by events: see
-    `Events`.
+    """An explicit integration method with adaptive or fixed steps. For scenes with collisions use `Events`.
 
     Parameters
     ----------
     name : one of `dalembert.METHODS`.
-    dt : step, s; with it the method takes fixed steps. Methods without an error estimate need it.
-    rtol, atol : tolerances of adaptive steps on the local error, which one step adds: relative, and absolute in m, rad, m/s
-        and rad/s (atol is rtol if not given).
+    dt : step, s, for fixed steps. Methods without an error estimate need it.
+    rtol, atol : tolerances on the error of one adaptive step: relative, and absolute in m, rad, m/s and rad/s. Default
+        of atol: rtol.
 
-    Raises ValueError for an unknown name and numbers that cannot be.
+    Raises ValueError for an unknown name and invalid numbers.
 
     >>> import dalembert as dal
     >>> dal.RungeKutta("dop853", rtol=1e-10).options
@@ -78,7 +77,7 @@ class RungeKutta(Method):
 
     @classmethod
     def names(cls) -> list[str]:
-        """Those of all tableaus."""
+        """The names of all tableaus."""
         return list(METHODS)
 
     @classmethod
@@ -94,7 +93,7 @@ class RungeKutta(Method):
 
     @classmethod
     def from_options(cls, name: str, given: Mapping[str, Any]) -> Method:
-        """See `Method.from_options`; a law of impacts makes it `Events`."""
+        """See `Method.from_options`; with a law of impacts the result is `Events`."""
         own = Events if cls is RungeKutta and "impacts" in given else cls
         return super(RungeKutta, own).from_options(name, given)
 
@@ -187,11 +186,12 @@ class RungeKutta(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class Events(RungeKutta):
-    """An explicit integration method, and contact by events: impacts are located in time, and motion between them is smooth.
+    """An explicit integration method with contact by events: impacts are located in time, and the motion between them
+    is smooth.
 
     Parameters
     ----------
-    name, dt, rtol, atol : as of `RungeKutta`.
+    name, dt, rtol, atol : see `RungeKutta`.
     impacts : law of impacts, "simultaneous", "sequential" or "poisson": see `impact.impact`.
 
     >>> import dalembert as dal
