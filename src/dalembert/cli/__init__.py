@@ -1,6 +1,6 @@
 """The command line: `dalembert run`, `view`, `sweep`, `replay`, `convert` and others, which `dalembert --help` lists.
 
-Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
+Exit codes: 0 success, 1 the run failed, 2 invalid input, 130 interrupted (recorded frames are kept).
 """
 
 from __future__ import annotations

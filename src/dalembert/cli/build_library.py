@@ -1,12 +1,12 @@
-"""Making the shared libraries of all kernels that a wheel carries (`make wheel`); `shipped` loads them.
+"""Builds the shared libraries of all kernels for a wheel (`make wheel`); `shipped` loads them.
 
-Numba makes LLVM's intermediate code of each C function, as when it compiles for the machine that it runs on. Here that code
-is optimised for each baseline of `shipped` in place of that machine, becomes a position-independent object, and the system's
-linker makes one library a baseline of the objects. Nothing but the C functions is exported, and nothing but `ALLOWED` is left
-open: kernels return statuses, so that no library needs Python.
+Numba generates LLVM intermediate code of each C function. The code is optimised for each baseline of `shipped`, in
+place of the machine that runs Numba, and compiled to a position-independent object. The system's linker makes one
+library for each baseline. It exports only the C functions and imports only `ALLOWED`: kernels return statuses, so the
+library does not need Python.
 
-Each subpackage is compiled by a process of its own, always in the same order, so that the libraries are the same bytes
-whenever they are built from the same sources by the same versions.
+Each subpackage is compiled by its own process, always in the same order, so that builds from the same sources and
+versions are identical byte by byte.
 
     python -m dalembert.cli.build_library FOLDER
 """

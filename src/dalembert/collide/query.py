@@ -1,4 +1,4 @@
-"""Queries of colliders: nearest points, overlap, what a ray hits first, and distances of points.
+"""Queries of colliders: nearest points, overlap, the first hit of a ray, and distances of points.
 
 All take a `Collision` whose `places` have been filled (`broad_phase.place_colliders`). Compiled helpers come first, the
 functions for Python last.

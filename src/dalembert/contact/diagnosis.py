@@ -1,6 +1,7 @@
-"""Which contact a step left unsolved: the residual of Coulomb's law at each contact, and the masses that it acts between.
+"""Finds the contact that a step left unsolved: the residual of Coulomb's law at each contact, and the effective masses
+there.
 
-This is computed in plain NumPy from what a step left behind, and only where a step missed its tolerance.
+It is computed in plain NumPy from the tables after a step, and only if the step missed its tolerance.
 """
 
 from __future__ import annotations

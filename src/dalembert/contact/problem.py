@@ -4,9 +4,9 @@ With velocities v, contact impulses p (normal first, then two tangents) and impu
 
     M (v − v_free) = Jᵀ p + Gᵀ λ,    u = J v + offset,    K_μ ∋ p ⊥ u + μ |u_t| e_n ∈ K_μ*
 
-which is Coulomb's law without penetration in the form of G. De Saxcé and Z.-Q. Feng (1998), and the problem of the FCLib
-collection (V. Acary, M. Brémond, T. Koziara, F. Pérignon 2014). `cone_solver` solves it; what is reported is computed here,
-from the matrices that were given.
+which is Coulomb's law without penetration in the form of G. De Saxcé and Z.-Q. Feng (1998), and the problem of the
+FCLib collection (V. Acary, M. Brémond, T. Koziara, F. Pérignon 2014). `cone_solver` solves it; residuals are computed
+here from the given matrices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks of a frictional contact problem that is given as matrices, and W = B Bᵀ of one without masses."""
+"""Checks of a frictional contact problem given as matrices, and W = B Bᵀ of a problem without masses."""
 
 from __future__ import annotations
 

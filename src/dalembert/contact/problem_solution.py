@@ -1,7 +1,7 @@
-"""The solution of a frictional contact problem: residuals of the literature, and why one is not solved.
+"""The solution of a frictional contact problem: residuals from the literature, and the reason if it is not solved.
 
-Residuals are computed here in NumPy from the given matrices, not taken from the solver. With c = (J M⁻¹ Jᵀ)_nn of a contact,
-û = u + μ |u_t| e_n and V the largest speed of the problem, the worst contact counts:
+Residuals are computed here in NumPy from the given matrices, not taken from the solver. With c = (J M⁻¹ Jᵀ)_nn of a
+contact, û = u + μ |u_t| e_n and V the largest speed of the problem, the worst contact counts:
 
     natural map       c |p − proj_K(p − û / c)|
     penetration       −u_n
@@ -9,8 +9,8 @@ Residuals are computed here in NumPy from the given matrices, not taken from the
     dual              |û − proj_K*(û)|
     complementarity   c |p·û| / max(c |p|, V)
     relative          ‖p − proj_K(p − û)‖ / ‖q‖,    q = u of the free velocity, 2-norms over all contacts, as in
-                      V. Acary, M. Brémond, O. Huber, "On solving contact problems with Coulomb friction: formulations and
-                      numerical comparisons", 2018.
+                      V. Acary, M. Brémond, O. Huber, "On solving contact problems with Coulomb friction: formulations
+                      and numerical comparisons", 2018.
 """
 
 from __future__ import annotations

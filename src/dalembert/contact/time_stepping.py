@@ -1,4 +1,4 @@
-"""A run by time steps of contact: the tables of a step, their growth, and the call of its kernel."""
+"""The stepper of the method "time_stepping": the tables of a step, their growth, and the call of its kernel."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Sweeps over contacts four wide: four pairs of bodies at a time, whose points are in structures of arrays.
 
-The pairs of one colour move different bodies (`collide.islands`), so that four of them may be solved together: a *group*. Its
-velocities are read once for all of its points and written once. Each lane does what `gauss_seidel.sweep_contacts` does for
-one pair, in the same order of operations, so that both give the same impulses. Lanes without a pair, and points that a lane
-does not have, are zero: no impulse comes of them. Their separation is NO_POINT, so that they are not taken for overlap.
+The pairs of one colour move different bodies (`collide.islands`), so that four of them can be solved together: a
+*group*. Its velocities are read once for all of its points and written once. Each of the four numbers is computed as in
+`gauss_seidel.sweep_contacts` for one pair, in the same order of operations, so both give the same impulses. Missing
+pairs and points are zero and give no impulse. Their separation is NO_POINT, so they do not count as overlap.
 
-A group is HEAD numbers, and POINT numbers for each point of the pair that has most, in `wide`; each number is four, one a
-lane. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to the contacts. This is a C
-function of its own, which only scenes of many bodies need.
+A group is HEAD numbers, and POINT numbers for each point of the pair that has most, in `wide`; each number is four
+numbers, one for each pair. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to
+the contacts. This is a C function of its own, which only scenes of many bodies need.
 
 In order: packing; velocities of the bodies of a group; warm start and line search; sweeps; residuals; the C function.
 """

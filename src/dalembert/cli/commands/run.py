@@ -1,4 +1,4 @@
-"""`dalembert run`, `dalembert view` and `dalembert replay`: run a scene, look at it, or run a recorded run again."""
+"""`dalembert run`, `dalembert view` and `dalembert replay`: run a scene, view it, or repeat a recorded run."""
 
 from __future__ import annotations
 
