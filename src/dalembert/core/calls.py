@@ -1,4 +1,4 @@
-"""Calls with wrong arguments: what Python says, with the nearest keyword and what the method takes."""
+"""Messages for calls with wrong arguments: Python's message, the nearest keyword, and the arguments of the method."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Four bodies or contacts at a time: rows of four tables become columns and back, roots, choices, and vectors of three.
 
-A number of each of four things is one register (`simd`). Vectors of three are tuples of three such numbers.
+One register holds one number of each of four bodies or contacts (`simd`). Vectors of three are tuples of three
+registers.
 """
 
 import numpy as np

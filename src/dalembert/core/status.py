@@ -1,10 +1,10 @@
-"""The status that a kernel returns, and warnings.
+"""Status codes of kernels, and warnings.
 
-A status is 0 when all is well, a small positive code of the driver itself, or a code of at
-least `PASSED_THROUGH` that came from the user's derivative or completion and is passed on unchanged.
+A status is 0 for success, a small positive code of the driver, or a code of at least `PASSED_THROUGH` from the system's
+derivative or completion, which is passed on unchanged.
 
-Codes below `ENDS_RUN` say that the system could not be evaluated at one state. An adaptive method rejects the trial step that
-led there and takes a shorter one. Codes from `ENDS_RUN` on do not depend on the state, and end the run at once.
+Codes below `ENDS_RUN` say that the system could not be evaluated at one state. An adaptive method rejects the trial
+step and makes a shorter one. Codes from `ENDS_RUN` on do not depend on the state, and end the run at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The registry of energies of particles, and how a user describes one.
+"""The registry of energies of particles, and their description in a scene.
 
-An element acts between a few particles, its `nodes`; each kind has a number of its own. Positions x and velocities v are
-flat, three numbers a particle. SI units; angles in rad. `elements` says what the functions of a kind compute.
+An element acts between a few particles, its `nodes`; each kind has a number of its own. Positions x and velocities v
+are flat, three numbers a particle. SI units; angles in rad. `elements` describes the functions of a kind.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""`run_batch`: many runs of one scene inside one compiled call per thread. In this order: threads and what they record, the
-results, members given as scenes, members given as arrays, and `run_batch` itself."""
+"""`run_batch`: many runs of one scene inside one compiled call per thread. In order: threads and their records, the
+results, members given as scenes, members given as arrays, and `run_batch`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The kernel of batches: many runs of one scene, which differ in numbers, inside one compiled call per thread.
 
-In this order: the tables of a thread, the kernel (`run_batch` is its entry, `run_members` the loop over members), and the
-`Workspace`, a simulation whose tables are made and not started. `batch` finds the numbers that differ and starts threads.
+In order: the tables of a thread, the kernel (`run_batch` is its entry, `run_members` the loop over members), and the
+`Workspace`, a simulation with tables that is not started. `batch` finds the numbers that differ and starts threads.
 """
 
 from __future__ import annotations

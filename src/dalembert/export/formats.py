@@ -1,4 +1,5 @@
-"""The formats of files: models in and out, runs in, pictures, films and pages out; and from one file to another by suffix.
+"""The file formats: models are read and written, runs read, pictures, films and pages written; and conversion by
+suffix.
 
 The readers and writers behind them are imported when they are used.
 """

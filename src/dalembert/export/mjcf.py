@@ -1,9 +1,10 @@
 """`export_mjcf`: a scene as a model file of MuJoCo.
 
-The bodies are nested as in the tree of joint coordinates (`model.tree`), at the pose of the scene, where all coordinates are
-zero. A frame of MJCF is that of our body: at the centre of mass, with the body's axes. Joints of one MJCF body act one after
-the other from the parent on, as if there were frames without mass between them: so a link without mass that carries one joint
-becomes no body, and neither does what is between the axes of a universal or cylindrical joint.
+The bodies are nested as in the tree of joint coordinates (`model.tree`), at the pose of the scene, where all
+coordinates are zero. A frame of MJCF is that of our body: at the centre of mass, with the body's axes. Joints of one
+MJCF body act one after the other from the parent on, as if there were frames without mass between them: so a link
+without mass that carries one joint needs no body, and neither does the part between the axes of a universal or
+cylindrical joint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the exports have in common: what could not be written, and how a file is written."""
+"""Common parts of the exports: warnings about omitted parts, and writing of files."""
 
 from __future__ import annotations
 

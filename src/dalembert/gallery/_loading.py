@@ -1,4 +1,4 @@
-"""Where scenes come from: the gallery, Python files, model files, functions."""
+"""Loading of scenes: from the gallery, Python files, model files and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run by events: an integration method between instants that are located, and what it reports."""
+"""The stepper of contact by events: an integration method between located events, and its report."""
 
 from __future__ import annotations
 

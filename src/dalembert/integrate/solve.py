@@ -1,4 +1,4 @@
-"""`solve`: integrate y' = f(t, y) from Python; what it returns comes first."""
+"""`solve`: integrate y' = f(t, y) from Python; the classes of its results come first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

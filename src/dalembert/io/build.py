@@ -1,4 +1,4 @@
-"""From the description of a model to a scene at its zero pose: `build`, and what it needs."""
+"""Builds a scene at its zero pose from the description of a model: `build`, and its helpers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What URDF and MJCF have in common: a tree of segments with joints, masses and solids. `build` makes a scene of it."""
+"""The common description of URDF and MJCF models: a tree of segments with joints, masses and solids. `build` makes a
+scene of it.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """Frictional contact problems in files of the FCLib collection (HDF5).
 
-V. Acary, M. Brémond, T. Koziara, F. Pérignon, "FCLIB: a collection of discrete 3D frictional contact problems", 2014. With
-three components a contact, normal first, a file has one of
+V. Acary, M. Brémond, T. Koziara, F. Pérignon, "FCLIB: a collection of discrete 3D frictional contact problems", 2014.
+With three components a contact, normal first, a file has one of
 
     fclib_global    M v = H r + G λ + f,   u = Hᵀ v + w,   Gᵀ v + b = 0
     fclib_local     u = W r + V λ + q,   Vᵀ r + R λ + s = 0
 
-and matrices by columns, by rows, or as triplets. Files are data from others: links to other files are refused, and so
-are sizes that do not fit, or that are larger than MOST_ENTRIES.
+and matrices by columns, by rows, or as triplets. Files are untrusted: links to other files, inconsistent sizes, and
+sizes above MOST_ENTRIES are rejected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the readers of model files share: XML, the files that a model may refer to, warnings, the result, and attributes."""
+"""Common parts of the readers of model files: XML, files that a model can refer to, warnings, the result, and
+attributes.
+"""
 
 from __future__ import annotations
 

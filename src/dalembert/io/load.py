@@ -1,6 +1,6 @@
-"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and the contents of a model, to be printed.
+"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and a printed list of the contents of a model.
 
-Readers are imported when they are used; that of USD needs the package usd-core.
+Readers are imported when they are used; the USD reader needs the package usd-core.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the reader of MJCF bodies needs: included files, compiler, options, default classes; masses, geoms, joints."""
+"""Helpers of the reader of MJCF bodies: included files, compiler, options, default classes; masses, geoms, joints."""
 
 from __future__ import annotations
 

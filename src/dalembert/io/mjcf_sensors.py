@@ -1,11 +1,12 @@
 """The <sensor> section of MJCF: sensors of the scene for those that have a counterpart, warnings for all others.
 
-MuJoCo evaluates sensors in each step; here they have the rate of the file's time step. Their numbers agree but for these:
+MuJoCo evaluates sensors in each step; here they have the rate of the file's time step. Their numbers agree, with these
+exceptions:
 
 - the range of a ray that meets nothing is inf, not −1;
 - actuatorfrc is read for actuators whose gear is 1, as the effort on the joint;
-- a site's frame moves with its body, so that framequat and others of a `body` (MuJoCo's frame of inertia) are read for its
-  position alone.
+- a site's frame moves with its body, so that framequat and others of a `body` (MuJoCo's frame of inertia) are read for
+  its position alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A USD file with USD Physics as a scene: how it is opened safely, then units, bodies and their masses, obstacles, contact.
+"""Reads a USD file with USD Physics as a scene: safe opening, then units, bodies and their masses, obstacles, contact.
 
 Only `load_usd` imports this module, as it needs the package usd-core.
 """

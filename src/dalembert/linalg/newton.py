@@ -1,11 +1,11 @@
-"""Newton's method for a minimum: whole steps where the Hessian is positive definite, safe ones elsewhere.
+"""Newton's method for a minimum: full steps if the Hessian is positive definite, else modified ones.
 
     H d = −∇f,   x ← x + α d
 
-Where H is not positive definite d need not lead down. A dense H then has its eigenvalues replaced by their sizes; a sparse
-one gets a multiple of the identity, the least of a geometric sequence that makes it positive definite (J. Nocedal,
-S. Wright, "Numerical optimization", 2006, §3.4). α is halved from 1 until the value falls by Armijo's rule, and is 1 near
-the minimum, where the method converges quadratically.
+If H is not positive definite, d need not be a descent direction. Then the eigenvalues of a dense H are replaced by
+their absolute values, and a sparse H gets a multiple of the identity, the smallest of a geometric sequence that makes
+it positive definite (J. Nocedal, S. Wright, "Numerical optimization", 2006, §3.4). α is halved from 1 until the value
+satisfies Armijo's rule, and is 1 near the minimum, where the method converges quadratically.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From a scene to a model: names become indices, world points become body points, functions become pointers."""
+"""Compiles a scene to a model: names become indices, world points become body points, functions become pointers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""From a scene to a tree of links: the joint that carries each link, and the joints that close loops.
+"""Compiles a scene to a tree of links: the joint that carries each link, and the joints that close loops.
 
 The tree grows from the world, and then from each body that is not in it yet, in the order in which bodies were added,
-breadth first, joints in their own order. Joints between two links of the tree, and those that are no sum of hinges and
-sliders, are loops: constraints on the coordinates. The tables come first, `build_tree`, the entry, after them.
+breadth first, joints in their own order. Joints between two links of the tree, and joints that are not composed of
+hinges and sliders, are loops: constraints on the coordinates. The tables come first, `build_tree`, the entry, after
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Angles are in radians everywhere. `degrees` writes one that is known in degrees."""
+"""Angles are in radians everywhere. `degrees` converts from degrees."""
 
 from __future__ import annotations
 

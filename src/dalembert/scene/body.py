@@ -1,4 +1,4 @@
-"""A rigid body as the user describes it, and the world."""
+"""A rigid body of a scene, and the world."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Cables: what they run through, their path at the initial pose, and `Scene.cable`.
+"""Cables: the elements of their path, the path at the initial pose, and `Scene.cable`.
 
-The path is the shortest one in this order: straight between the elements, and on each cylinder a geodesic. `trace` finds it
-for given poses, for the length at the start and for pictures; `dynamics.cables` does the same in a run, with velocities, and
-explains the geometry.
+The path is the shortest one in this order: straight between the elements, and on each cylinder a geodesic. `trace`
+finds it for given poses, for the length at the start and for pictures; `dynamics.cables` does the same in a run, with
+velocities, and explains the geometry.
 """
 
 from __future__ import annotations

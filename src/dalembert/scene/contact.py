@@ -1,9 +1,8 @@
-"""Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
+"""Contact in a scene: materials, fixed obstacles, and rules for pairs.
 
-A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two
-that meet is the geometric mean of theirs, √(μ_a μ_b), and so is that against rolling and spinning; the restitution is the
-larger of the two, unless a rule sets them.
-Two bodies that a joint connects do not touch, unless a rule enables it.
+Bodies and obstacles collide if they have a material: their own, or that of the scene. The friction of a pair is the
+geometric mean of both coefficients, √(μ_a μ_b), as are rolling and torsional friction; the restitution is the larger of
+the two. A rule can set other values. Two bodies that a joint connects do not collide, unless a rule enables it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Forces on bodies as the user describes them: the base class, and the methods of `Scene` that add forces.
+"""Forces on bodies in a scene: the base class, and the methods of `Scene` that add forces.
 
 Points and axes are in world coordinates at the initial pose. The files in `forces` define one force each.
 """

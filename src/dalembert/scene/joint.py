@@ -1,6 +1,7 @@
-"""Joints as the user describes them: what they are composed of, and the methods of `Scene` that add joints.
+"""Joints in a scene: their parts, and the methods of `Scene` that add joints.
 
-Points and axes are in world coordinates at the initial pose. The files in `joints` define joints as compositions of parts.
+Points and axes are in world coordinates at the initial pose. The files in `joints` define joints as compositions of
+parts.
 """
 
 from __future__ import annotations

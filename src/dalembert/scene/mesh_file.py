@@ -1,6 +1,6 @@
 """Triangle meshes from STL, OBJ and PLY files, and meshes of particles.
 
-Files are read from memory, so that no reference inside them can be followed.
+Files are read from memory, so references in them are not followed.
 """
 
 from __future__ import annotations

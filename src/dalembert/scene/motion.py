@@ -1,7 +1,7 @@
-"""Motions by command: where a kinematic body is, or what the coordinate of a joint is, as a function of time.
+"""Prescribed motions: the pose of a kinematic body, or the coordinate of a joint, as a function of time.
 
-A motion is a function of time, `Keyframes`, or "set": then it is set between steps. `motion_of_body` and
-`motion_of_coordinate` check what the user gives. Keyframes become a table of cubic pieces, which `dynamics.commands`
+A motion is a function of time, `Keyframes`, or "set" if it is set between steps. `motion_of_body` and
+`motion_of_coordinate` check the arguments. Keyframes become a table of cubic pieces, which `dynamics.commands`
 evaluates.
 """
 

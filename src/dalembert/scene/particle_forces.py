@@ -1,7 +1,8 @@
-"""The methods of `Scene` that add forces on particles: on each, between a few, and between all.
+"""The methods of `Scene` that add forces on particles: on single particles, between a few, and between all.
 
 - `field`, `medium`, `wind`: on each particle, or each triangle of a surface.
-- `springs`, `angular_springs`, `bending`, `areas`, `volumes`: energies of a few particles each; see `dalembert.energies`.
+- `springs`, `angular_springs`, `bending`, `areas`, `volumes`: energies of a few particles each; see
+  `dalembert.energies`.
 - `gravitation`, `electrostatics`, `lennard_jones`, `repulsion`, `radial`: laws between all particles;
   see `dalembert.pairwise`.
 """

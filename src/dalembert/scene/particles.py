@@ -1,4 +1,4 @@
-"""Particles as the user describes them: points with mass, in groups of one to a million, and the forces on them."""
+"""Particles in a scene: points with mass, in groups of one to a million, and the forces on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Resolver`: the arguments of a force, joint or energy, with names replaced by what they name, and checked."""
+"""`Resolver`: the arguments of a force, joint or energy, with names replaced by objects, and checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Scene`: what the user writes. Bodies, joints and forces have names, and errors use them."""
+"""`Scene`: the description of a mechanism. Bodies, joints and forces have names, which error messages use."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Sensors as the user describes them, and the method of `Scene` that adds them.
+"""Sensors in a scene, and the method of `Scene` that adds them.
 
-Each class is one kind of sensor. A sensor has a name, a rate, noise and bias; `Mounted` ones also have a frame in a body.
-What a kind measures is computed in `sensors`.
+Each class is one kind of sensor. A sensor has a name, a rate, noise and bias; `Mounted` ones also have a frame in a
+body. `sensors` computes the values.
 """
 
 from __future__ import annotations

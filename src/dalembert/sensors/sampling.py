@@ -1,8 +1,8 @@
-"""When sensors are sampled, and what is kept of it.
+"""Sampling of sensors: times, and recorded samples.
 
-Sample k of a sensor of rate f is due at k/f. Methods with fixed steps take it at the end of the first step that does not end
-before that time, at most one sample a step; adaptive methods end a step there. Each sample has the time at which it was
-taken. Its noise follows from k.
+Sample k of a sensor of rate f is due at k/f. Methods with fixed steps take it at the end of the first step that does
+not end before that time, at most one sample a step; adaptive methods end a step there. Each sample has the time at
+which it was taken. Its noise follows from k.
 
 A run stops at these times outside the compiled loop, as it does for frames and controllers.
 """

@@ -1,8 +1,8 @@
-"""Forces that are applied between steps, impulses, and writes to the state: what they do, and their work in the ledger.
+"""Forces applied between steps, impulses, and writes to the state: their effect, and their work in the ledger.
 
-A run whose user applies nothing pays nothing. The first call adds a row of the table of forces for each body, and two entries
-to the ledger: the work of what was applied, and the energy that writes to the state added. The tables are made anew for this,
-and the run goes on with the same bits.
+Runs without applied forces have no extra cost. The first call adds a row to the table of forces for each body, and two
+entries to the ledger: the work of applied forces, and the energy added by writes to the state. The tables are rebuilt
+for this, and the run continues with the same bits.
 """
 
 from __future__ import annotations

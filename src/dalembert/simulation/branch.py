@@ -1,4 +1,4 @@
-"""Branches of a run: copies that go on with the same bits, pickling, and tables that are made anew in the course of a run."""
+"""Branches of a run: copies that continue with the same bits, pickling, and rebuilding of tables during a run."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Checkpoints: all data that a run needs to go on bit-identically, as plain data in the file of a trajectory.
+"""Checkpoints: all data that a run needs to continue with the same bits, as plain data in the file of a trajectory.
 
-Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm starts,
-near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the controller.
+Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm
+starts, near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the
+controller.
 
 A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that describes them. Data of a file are checked
-against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a table.
+against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a
+table.
 """
 
 from __future__ import annotations

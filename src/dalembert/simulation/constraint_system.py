@@ -1,5 +1,5 @@
-"""The linear system of a run's constraints, J W Jᵀ λ = b, as a SciPy matrix: its order of elimination, its condition number
-over time, its picture, and the iterative solver that may solve it."""
+"""The linear system of a run's constraints, J W Jᵀ λ = b, as a SciPy matrix: its elimination order, its condition
+number over time, its plot, and its iterative solver."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Contact points in the arrays of a trajectory: those of all frames one after the other, with a count and a start a frame.
+"""Contact points in the arrays of a trajectory: all frames one after the other, with a count and a start for each
+frame.
 
-Frames have different numbers of points. The arrays are a ragged array like those of the CF conventions (section 9.3): axis
-``contact_point`` is that of the points of all frames; along ``time``, ``contact_point_count`` says how many of them a frame
-has, −1 where they were not kept, and ``contact_point_start`` where these begin. So a part of a dataset along ``time`` is
-a dataset of this kind.
+Frames have different numbers of points. The arrays are a ragged array like those of the CF conventions (section 9.3):
+axis ``contact_point`` is that of the points of all frames; along ``time``, ``contact_point_count`` says how many of
+them a frame has, −1 if they were not recorded, and ``contact_point_start`` where these begin. So a part of a dataset
+along ``time`` is a dataset of this kind.
 """
 
 from __future__ import annotations

@@ -4,13 +4,15 @@ With f(q) the forces and torques on the bodies at rest, and constraints C(q) = 0
 
     f + Jᵀ λ = 0,   C = 0.
 
-Motions that the constraints allow are z = Z s, with Z a basis of the null space of J. In them the condition is g = Zᵀ f = 0,
-and with λ of the least squares the stiffness of the whole is H = −Zᵀ ∂(f + Jᵀ λ)/∂q Z. Newton's step is H⁻¹ g. To go down in
-energy and not to the next saddle, eigenvalues of H are replaced by their sizes (`linalg.newton` does the same for a
-function), and the step is halved until the forces do work along it. After each step the pose is projected onto C = 0. Where g
-vanishes and H has an eigenvalue below zero the equilibrium is unstable; a small step along its eigenvector leaves it.
+Motions that the constraints allow are z = Z s, with Z a basis of the null space of J. In them the condition is g = Zᵀ f
+= 0, and with λ of the least squares the stiffness of the whole is H = −Zᵀ ∂(f + Jᵀ λ)/∂q Z. Newton's step is H⁻¹ g. To
+decrease the energy and avoid saddle points, eigenvalues of H are replaced by their absolute values (`linalg.newton`
+does the same for a function), and the step is halved until the forces do work along it. After each step the pose is
+projected onto C = 0. If g vanishes and H has a negative eigenvalue, the equilibrium is unstable; a small step along its
+eigenvector leaves it.
 
-Derivatives are central differences of the engine's own forces and Jacobian. A cable that may go slack is an inequality, ℓ ≤
+Derivatives are central differences of the engine's own forces and Jacobian. A cable that may go slack is an inequality,
+ℓ ≤
 L: its tension is max(0, T + k (ℓ − L)) with a multiplier T that is updated until the stretch vanishes (the method of
 multipliers: M. Hestenes, J. Optim. Theory Appl. 4, 1969).
 """

@@ -1,8 +1,7 @@
 """Handles: one body, joint, obstacle or group of particles of a run, read and changed by attributes.
 
-Handles look up the current state each time. What they return is a copy, so that a value that is kept does not change when the
-run goes on. Arrays that can be written to hand on what is assigned to them, whole or in part, while the run is at the same
-time.
+Handles read the current state each time. They return copies, so a stored value does not change when the run continues.
+Assignments to a returned array, whole or in part, change the run as long as it is at the same time.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Initial conditions: joints are checked, or assembled; dependent constraints are noted. Also the release of joints and
-forces."""
+"""Initial conditions: joints are checked or assembled, and redundant constraints reported. Also the release of joints
+and forces."""
 
 from __future__ import annotations
 

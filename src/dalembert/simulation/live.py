@@ -1,4 +1,4 @@
-"""The live interface of a run: steps, handles by name, contact forces by pair, and the way back to the start."""
+"""The live interface of a run: steps, handles by name, contact forces by pair, and reset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motions that are set between the steps of a run, and which runs take motions at all."""
+"""Motions that are set between the steps of a run, and the check whether a run supports motions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NetCDF-4 files of trajectories: written whole or not at all, and read in a process of their own within limits."""
+"""NetCDF-4 files of trajectories: written completely or not at all, and read in a separate process within limits."""
 
 from __future__ import annotations
 

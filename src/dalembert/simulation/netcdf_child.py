@@ -1,11 +1,11 @@
-"""The process that reads NetCDF-4 files, so that a damaged one can neither hang nor bring down the process that asks for it.
+"""The process that reads NetCDF-4 files, so that a damaged file can neither block nor crash the main process.
 
-HDF5 may loop or crash on a damaged file, and cannot be interrupted. Here it is within limits of time and memory, and what a
-file may hold is limited before any of it is read: no links out of the file, no data elsewhere, no filters but those of every
-build of HDF5, and no more numbers than its size allows. `netcdf` is the other end of the pipes.
+HDF5 may loop or crash on a damaged file, and cannot be interrupted. Here it has limits of time and memory, and the
+contents of a file are limited before they are read: no links out of the file, no data elsewhere, no filters but those
+of every build of HDF5, and no more numbers than its size allows. `netcdf` is the other end of the pipes.
 
-Orders are lines of JSON. An answer is a line of JSON, {"error": ...} or what the file holds, and then the bytes of the arrays
-one after the other: numbers and fixed strings as they are in memory, others as JSON.
+Orders are lines of JSON. An answer is a line of JSON, {"error": ...} or what the file holds, and then the bytes of the
+arrays one after the other: numbers and fixed strings as they are in memory, others as JSON.
 """
 
 from __future__ import annotations

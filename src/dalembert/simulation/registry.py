@@ -1,9 +1,9 @@
-"""Methods by name: their options with defaults, what they support, and how their steppers are made.
+"""Methods by name: their options with defaults, what they support, and the creation of their steppers.
 
-A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and makes
-the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods are the
-tableaus in `integrate.tableaus.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options of
-`Simulation`, the errors that list names, `dalembert methods` and the table of methods in the documentation come from
+A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and
+makes the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods
+are the tableaus in `integrate.tableaus.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options
+of `Simulation`, the errors that list names, `dalembert methods` and the table of methods in the documentation come from
 this registry.
 """
 

@@ -1,4 +1,4 @@
-"""The results of a run: its report, trajectory and checkpoints; and going on from a saved one."""
+"""The results of a run: its report, trajectory and checkpoints; and resuming a saved run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that a user steers: it advances frame by frame, and can be rewound, grabbed and changed on the way."""
+"""A run that a user steers: it advances frame by frame, and can be rewound and changed, and bodies can be pulled."""
 
 from __future__ import annotations
 

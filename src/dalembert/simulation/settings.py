@@ -1,8 +1,9 @@
-"""The settings of a run, for type checkers and completion: keywords of `Simulation` and of all that makes runs.
+"""The settings of a run, for type checkers and completion: keywords of `Simulation` and of all functions that make
+runs.
 
 The options of methods are declared once, as fields of the classes in `simulation.methods`, and the other settings in
-`Simulation.__init__`. Defaults, help text, tables of the documentation and signatures come from there. Type checkers read
-files and not registries; what they need is written here, and `tests/typed` compares it with the registries.
+`Simulation.__init__`. Defaults, help text, tables of the documentation and signatures come from there. Type checkers do
+not read registries, so the settings are repeated here, and `tests/typed` compares it with the registries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run is made of: the model, method and coordinates that the arguments of `Simulation` ask for."""
+"""Setup of a run: model, method and coordinates from the arguments of `Simulation`."""
 
 from __future__ import annotations
 

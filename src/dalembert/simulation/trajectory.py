@@ -1,7 +1,7 @@
 """Recorded runs: labelled arrays over time, saved as NetCDF.
 
-A `Trajectory` is a thin layer over an ``xarray.Dataset``. It owns no physics: it names the axes, states the units, and
-reads and writes files. A file from elsewhere is checked before anything else looks at it.
+A `Trajectory` is a thin layer over an ``xarray.Dataset``. It contains no physics: it names the axes, states the units,
+and reads and writes files. Files are checked before they are used.
 """
 
 from __future__ import annotations

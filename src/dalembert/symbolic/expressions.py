@@ -1,9 +1,9 @@
 """Expressions as a graph, in which every subexpression occurs once, so that derivatives of long chains stay short; then
 derivatives, the conversion of SymPy expressions, the variables of a system, generated code, and constraints.
 
-A node is the result of one statement of the generated code. Equal nodes are the same object, so that equal subexpressions are
-computed once. Constants are folded, and nothing else is simplified, but for what derivatives are full of (0, 1, −1) and
-cos² + sin², which rotation matrices are.
+A node is the result of one statement of the generated code. Equal nodes are the same object, so equal subexpressions
+are computed once. Constants are folded. The only other simplifications are those of 0, 1 and −1, frequent in
+derivatives, and cos² + sin², frequent in rotation matrices.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`GeneralizedCoordinates`: poses of the bodies of a scene as expressions in coordinates of the user's.
+"""`GeneralizedCoordinates`: poses of the bodies of a scene as expressions in the user's coordinates.
 
-First the conversion of states of bodies to coordinates (`nearest`), then the C function that runs them (`placed_task`), then
-orientations as expressions, and the class.
+First the conversion of states of bodies to coordinates (`nearest`), then the C function that runs them (`placed_task`),
+then orientations as expressions, and the class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model in generalized coordinates behind a C pointer, and the conversion of states of its bodies."""
+"""A model in generalized coordinates as a C function, and the conversion of states of its bodies."""
 
 from __future__ import annotations
 

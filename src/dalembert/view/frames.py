@@ -1,4 +1,4 @@
-"""Recorded frames as plain arrays that grow while a run goes on, poses between frames, and checks of scene descriptions."""
+"""Recorded frames as plain arrays that grow during a run, poses between frames, and checks of scene descriptions."""
 
 from __future__ import annotations
 

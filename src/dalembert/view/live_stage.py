@@ -1,4 +1,4 @@
-"""The stage of the live page: sky, ground, light and shadows, and which pages are looked at."""
+"""The stage of the live page: sky, ground, light and shadows, and which pages are visible."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The animation of a run in a notebook: a still picture, over it a player that needs no server, and both of bounded size.
+"""The animation of a run in a notebook: a still picture and a player that needs no server, both of bounded size.
 
 The player is the picture of the report page (`report`), with its style, scripts and numbers inside, in a frame without
-access to the notebook. Where a notebook is shown without scripts, the still picture stays.
+access to the notebook. If a notebook is shown without scripts, the still picture remains.
 """
 
 from __future__ import annotations

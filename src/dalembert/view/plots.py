@@ -1,6 +1,6 @@
 """Figures of a run with matplotlib: `run.plot.energy()` and so on, ready to print.
 
-Each returns a `matplotlib.figure.Figure` that belongs to no window and touches no setting of matplotlib's:
+Each method returns a `matplotlib.figure.Figure` without a window, and changes no settings of matplotlib:
 ``run.plot.energy().savefig("energy.pdf")``. As the last value of a cell it is shown in a notebook, once. In a window:
 ``run.plot.energy(figure=plt.figure())``.
 """

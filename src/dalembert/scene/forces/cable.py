@@ -1,4 +1,4 @@
-"""Cables as forces: one that stretches, and one that may go slack, whose length is a limit. See `Scene.cable`."""
+"""Cables as forces: elastic ones, and ones that can go slack, whose length is an upper limit. See `Scene.cable`."""
 
 from __future__ import annotations
 

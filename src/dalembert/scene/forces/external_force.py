@@ -1,4 +1,4 @@
-"""A force at a point of a body and a torque: constant, or by a function of the user's."""
+"""A force at a point of a body and a torque: constant, or computed by a user function."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), kept within ± limit; an
-ideal motor, which keeps a speed; or an effort by a function of the user's."""
+"""A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), clamped to ±limit;
+an ideal motor, which keeps a speed; or an effort from a user function."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""The standard joints: ball, hinge, slider, cylindrical, universal, weld, rod, points on lines, planes and curves, gear.
+"""The standard joints: ball, hinge, slider, cylindrical, universal, weld, rod, points on lines, planes and curves,
+gear.
 
-`Scene.add_joint` makes a `Joint` of one. A joint is its parts, and `steps`: what it is in joint coordinates. The methods of
-`Scene` describe the arguments and the number of constraints. A new joint is one more file here; see docs/extending.md.
+`Scene.add_joint` makes a `Joint` of one. A joint consists of parts, and has `steps`, its description in joint
+coordinates. The methods of `Scene` describe the arguments and the number of constraints. To add a joint, add a file
+here; see docs/extending.md.
 """
 
 from __future__ import annotations

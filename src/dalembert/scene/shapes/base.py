@@ -1,9 +1,9 @@
-"""What every shape has: the class `Shape`, the compiled functions of a convex shape (`Kernels`), the registry, and shapes as
-plain dictionaries.
+"""The base of all shapes: the class `Shape`, the compiled functions of a convex shape (`Kernels`), the registry, and
+shapes as plain dictionaries.
 
 One file of this folder defines one shape: the class with its checks, mass, drawing, export and dictionary form, and its
-compiled functions. `register` makes it known to everything else: collision detection, queries, exports and saved runs look
-a shape up in `SHAPES` and name no shape themselves, but for the pairs that have contact functions of their own.
+compiled functions. `register` adds it to `SHAPES`, where collision detection, queries, exports and saved runs find it.
+Only pairs with special contact functions are named elsewhere.
 """
 
 from __future__ import annotations

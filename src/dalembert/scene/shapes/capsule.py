@@ -1,4 +1,4 @@
-"""The capsule: a segment, grown by a radius."""
+"""The capsule: all points within a radius of a segment."""
 
 from __future__ import annotations
 

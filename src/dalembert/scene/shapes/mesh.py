@@ -1,4 +1,4 @@
-"""The solid inside a triangle mesh. Collision detection takes it for the surface that it is."""
+"""The solid inside a triangle mesh. Collision detection treats it as a surface."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Surfaces, which bodies touch from one side: the half-space, triangle meshes and height fields. For obstacles only.
+"""Surfaces, which bodies can touch from one side: the half-space, triangle meshes and height fields. For obstacles
+only.
 
-A surface of triangles has one outside, where its normals point: faces run anticlockwise seen from there. It has no inside, so
-that it has no mass.
+A surface of triangles has one outside, where its normals point: faces run anticlockwise seen from there. It has no
+inside, and hence no mass.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Implicit time steps of particles, with time steps of the bodies beside them."""
+"""Implicit time steps of particles, together with time steps of bodies."""
 
 from __future__ import annotations
 
