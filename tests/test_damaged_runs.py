@@ -132,9 +132,9 @@ def with_references(file):
 
 
 HARMFUL = {
-    with_an_external_link: "link to elsewhere", with_a_soft_link: "link to elsewhere",
+    with_an_external_link: "an external link", with_a_soft_link: "an external link",
     with_external_storage: "in another file",
-    with_a_virtual_dataset: "parts of other files", with_a_foreign_filter: "filters", with_a_bomb: "said to hold",
+    with_a_virtual_dataset: "parts of other files", with_a_foreign_filter: "filters", with_a_bomb: "claim to have",
     with_many_objects: "10... objects", with_a_compound: "expected numbers or text",
     with_references: "expected numbers or text",
 }  # fmt: skip

@@ -142,7 +142,7 @@ def test_the_warning_names_the_force_and_the_way_out():
 
 def test_adaptive_methods_are_warned_of_tiny_steps():
     stiff = dal.Simulation(oscillator(stiffness=1e8, mass=1e-3), method="dormand_prince")
-    assert "steps a frame to keep stable on 'spring'" in advice_on_steps(stiff, 1.0)
+    assert "steps per frame to be stable for 'spring'" in advice_on_steps(stiff, 1.0)
 
 
 def test_the_command_line_warns_and_runs_on(tmp_path, capsys):

@@ -168,10 +168,10 @@ def test_steps_that_resolve_a_bounce_or_a_surface_that_damps_it_are_not_warned_o
 def test_methods_that_cannot_do_it_name_the_surface():
     for method in ({}, {"dt": 1e-3, "method": "rk4"}):
         with pytest.raises(
-            ValueError, match="takes surfaces to be rigid, and that of 'ground' has a stiffness of 1000"
+            ValueError, match="supports rigid surfaces only, and that of 'ground' has a stiffness of 1000"
         ):
             dal.Simulation(ball(1000.0), **{"method": "dormand_prince", **method})
     scene = ball(1000.0)
     scene.add_particles("drops", [(0, 0, 1.0)], mass=0.1, radius=0.02, material=dal.Material(0.3))
-    with pytest.raises(ValueError, match="contact of particles takes surfaces to be rigid, and that of 'ground'"):
+    with pytest.raises(ValueError, match="contact of particles supports rigid surfaces only, and that of 'ground'"):
         dal.Simulation(scene, dt=1e-3)

@@ -194,7 +194,7 @@ def test_divergence_and_too_few_iterations_are_told():
     assert not found.solved and found.reason == "the iteration diverges"
     matrix, b = positive(40, 3)
     found = solve_linear(matrix, b, IterativeSolver("conjugate_gradient", iterations=2))
-    assert not found.solved and found.reason == "the iterations allowed were used up"
+    assert not found.solved and found.reason == "the largest number of iterations was reached"
     assert found.residual == pytest.approx(np.linalg.norm(matrix @ found.x - b) / np.linalg.norm(b))
 
 
@@ -225,7 +225,7 @@ def test_bad_systems_are_refused(matrix, b, way, words):
     ("arguments", "words"),
     [
         ({"preconditioner": "ilu"}, "unknown preconditioner 'ilu'"),
-        ({"solver": "jacobi", "preconditioner": "incomplete"}, "takes no preconditioner"),
+        ({"solver": "jacobi", "preconditioner": "incomplete"}, "has no preconditioner"),
         ({"equilibration": "mc"}, "unknown equilibration 'mc'"),
         ({"tolerance": 0.0}, "tolerance is 0.0"),
         ({"iterations": 0}, "iterations is 0"),

@@ -50,7 +50,7 @@ def test_what_is_not_kept_is_said_with_its_line():
     for warning in dal.load_model(FEATURES).warnings:
         assert f"<{warning.element}" in lines[warning.line - 1]
     words = {warning.element: warning.message for warning in dal.load_model(FEATURES).warnings}
-    assert "drives no joint" in words["motor"]
+    assert "does not act on a joint" in words["motor"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_unsupported_features_give_a_warning(tmp_path, element, said):
         ("<worldbody><body><geom size='1' class='none'/></body></worldbody>", "default class 'none'"),
         ("<worldbody><body><body><freejoint/></body></body></worldbody>", "free joint"),
         ("<worldbody><body name='a'/><body name='a'/></worldbody>", "there twice"),
-        ("<worldbody><body name='world'/></worldbody>", "there twice, or the world"),
+        ("<worldbody><body name='world'/></worldbody>", "is defined twice, or is 'world'"),
         ("<worldbody><geom type='box' size='1 1'/></worldbody>", "needs 3"),
         ("<worldbody><geom type='mesh' mesh='m'/></worldbody>", "no mesh 'm'"),
         ("<worldbody><body><joint range='2 1'/></body></worldbody>", "no room"),
@@ -128,7 +128,7 @@ def test_a_file_in_muJocos_own_mesh_format_is_read(tmp_path):
     (tmp_path / "a.msh").write_bytes(head + corners.tobytes() + faces.tobytes())
     assert dal.load_model(written(tmp_path, text)).scene.bodies["a"].mass == pytest.approx(1000.0 / 6.0)
     (tmp_path / "a.msh").write_bytes(head + corners.tobytes())
-    with pytest.raises(ValueError, match="no MSH file"):
+    with pytest.raises(ValueError, match="not an MSH file"):
         dal.load_model(written(tmp_path, text))
 
 

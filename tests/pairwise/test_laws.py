@@ -145,7 +145,7 @@ def test_a_place_that_is_not_finite_makes_all_forces_of_its_law_so():
 def test_laws_that_cannot_be_are_refused():
     for law, message in (
         (RadialLaw(LENNARD_JONES, [0, 1], method=CELLS), "finite cut-off"),
-        (RadialLaw(REPULSION, [0, 1], method=TREE), "tree is for"),
+        (RadialLaw(REPULSION, [0, 1], method=TREE), "theta needs gravitation"),
         (RadialLaw(GRAVITATION, [0, 1], method=TREE, theta=1.5), "theta"),
         (RadialLaw(GRAVITATION, [0, 1, 0]), "twice"),
         (RadialLaw(GRAVITATION, [0, 1], [1.0]), "2 members and 1 weights"),

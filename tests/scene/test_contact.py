@@ -89,7 +89,7 @@ def test_a_cone_has_the_moments_of_its_points():
         (lambda s: dal.Material("rough"), "friction is 'rough'"),
         (lambda s: s.set_contact("a", "nobody"), "'nobody' is no body"),
         (lambda s: s.set_contact("a", "b", friction=-1), "friction is -1"),
-        (lambda s: s.add_obstacle("a", dal.HalfSpace()), "obstacle 'a'.*body has that name"),
+        (lambda s: s.add_obstacle("a", dal.HalfSpace()), "obstacle 'a'.*body already has that name"),
         (lambda s: s.add_obstacle("o", dal.HalfSpace(), position=(0, 0, np.inf)), r"'o'.*position\[2\] is inf"),
         (lambda s: s.add_body("m", mesh(), mass=1), "body 'm'.*Mesh can be an obstacle only.*ConvexHull"),
     ],
@@ -106,7 +106,10 @@ def mesh():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"method": "splitting", "dt": 1e-3}, "'splitting' takes forces of position only.*time_stepping"),
+        (
+            {"method": "splitting", "dt": 1e-3},
+            "'splitting' supports only forces that depend on positions.*time_stepping",
+        ),
         ({"method": "rk4", "dt": 1e-3, "impacts": "magic"}, "unknown law of impacts 'magic'.*poisson"),
         ({"dt": -1.0}, "dt is -1.0"),
         ({"dt": 1e-3, "solver": "magic"}, "unknown solver 'magic'"),

@@ -40,7 +40,7 @@ from .scenes import pendulum, resting_box
         (lambda: sensors.Camera("s", "bar", field_of_view=4.0), "field_of_view is 4.0"),
         (lambda: sensors.Camera("s", "bar", "segmentation", noise=1.0), "takes none"),
         (lambda: sensors.Imu("", "bar"), "must be a text"),
-        (lambda: "imu", "is no sensor; give one of dal.sensors"),
+        (lambda: "imu", "is not a sensor; use one of dal.sensors"),
     ],
 )
 def test_bad_sensors_are_rejected(make, told):
@@ -51,7 +51,7 @@ def test_bad_sensors_are_rejected(make, told):
 def test_names_are_unique_among_sensors():
     scene = pendulum()
     scene.add_sensor(sensors.Imu("bar", "bar"))
-    with pytest.raises(ValueError, match="sensor 'bar': the scene has one of that name"):
+    with pytest.raises(ValueError, match="sensor 'bar': the name is already in use"):
         scene.add_sensor(sensors.Gyroscope("bar", "bar"))
 
 

@@ -11,7 +11,10 @@ from cyclopts import App
 
 from .commands import all_commands
 
-app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
+app = App(
+    name="dalembert",
+    help="A physics engine for mechanisms, robots, contact and particles, with an energy audit of every run.",
+)
 for name, command in all_commands().items():
     app.command(command, name=name)
 

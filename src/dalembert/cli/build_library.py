@@ -60,7 +60,9 @@ class BuildError(RuntimeError):
 def build(folder: Path) -> dict[str, Any]:
     """Make the libraries and their record in a folder, unless they are there; returns the record. Raises BuildError."""
     if sys.platform not in LINK or shipped.machine() not in shipped.BASELINES:
-        raise BuildError(f"no libraries are made for {sys.platform} {shipped.machine()}; kernels are compiled there")
+        raise BuildError(
+            f"libraries cannot be built for {sys.platform} {shipped.machine()}; kernels are compiled there"
+        )
     wanted = functions()
     baselines = [baseline.name for baseline in shipped.BASELINES[shipped.machine()]]
     sources = {Path(__file__), *(path for function in wanted.values() for path in sources_of(file_of(function)))}
@@ -205,10 +207,12 @@ def check(path: Path, exported: Set[str], allowed: Set[str] = ALLOWED) -> None:
     named = [(name.removeprefix(mark), kind) for name, kind in found]
     used = {name for name, kind in named if kind == "U"} - allowed
     if used:
-        raise BuildError(f"{path.name} would need what it may not: {', '.join(sorted(used))}")
+        raise BuildError(f"{path.name} refers to symbols that are not allowed: {', '.join(sorted(used))}")
     there = {name for name, kind in named if kind.isupper() and kind != "U"}
     if there != exported:
-        raise BuildError(f"{path.name} exports other symbols than it should: {', '.join(sorted(there ^ exported))}")
+        raise BuildError(
+            f"{path.name} exports unexpected or lacks expected symbols: {', '.join(sorted(there ^ exported))}"
+        )
 
 
 if __name__ == "__main__":

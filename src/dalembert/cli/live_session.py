@@ -100,7 +100,7 @@ def open_session(
     what = getattr(what, "trajectory", what)  # of a Simulation
     if hasattr(what, "scene_description"):
         if settings:
-            raise ValueError(f"a recorded run is replayed as it is; it takes no {', '.join(settings)}")
+            raise ValueError(f"a recorded run is replayed unchanged; leave out {', '.join(settings)}")
         viewer = LiveViewer(what.scene_description, host, port, open_page=open_page)
         viewer.show(what)
         return viewer
@@ -167,7 +167,7 @@ class SessionPanel:
             self.acts = gui.add_button_group("run", (RESTART, FROM_HERE, SAVE))
         self._folder: Any = None
         self.keys = {
-            "restart": gui.add_command("restart", hotkey="R", description="Begin the run anew"),
+            "restart": gui.add_command("restart", hotkey="R", description="Restart the run"),
             "go on from here": gui.add_command("go on from here", hotkey="G", description="Forget what came after"),
         }
         self._steer: Callable[..., None] = lambda *_: None
@@ -176,7 +176,7 @@ class SessionPanel:
         self, about: str, gravity: np.ndarray, dt: float | None, motors: dict[str, dict[str, float]], can_grab: bool
     ) -> None:
         """Controls for a run: gravity m/s², the step dt (s) of a fixed-step one, and inputs of motors."""
-        held = "Drag a body with the mouse to pull it." if can_grab else "Nothing here can be grabbed."
+        held = "Drag a body with the mouse to pull it." if can_grab else "Bodies of this run cannot be pulled."
         self.about.content = f"{about}\n\n{held}"
         if self._folder is not None:
             self._folder.remove()
@@ -294,7 +294,7 @@ class LiveSession:
                 if act is not None:
                     act()
             except SimulationError as error:
-                self._stop(f"{error}. All frames up to then are kept: go back and change something, or restart.")
+                self._stop(f"{error}. All frames until then are kept: go back and change something, or restart.")
             except (ValueError, TypeError, OSError) as error:
                 self.viewer.tell(str(error), trouble=True)
             except Exception as error:  # a scene's own code, or viser on the way out: the session stays
@@ -319,7 +319,8 @@ class LiveSession:
             self._push()
         if self.session.memory > MOST_MEMORY:
             self._stop(
-                f"The record has {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or go on from an earlier instant."
+                f"The recorded frames take {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or continue from an "
+                "earlier time."
             )
         if self.session.run.stopped:
             self._stop("The run has ended. Go back, or restart.", trouble=False)
@@ -432,9 +433,9 @@ class LiveSession:
     def _grab(self, body: int, local: np.ndarray, pointer: np.ndarray) -> None:
         session = self.session
         if body >= len(session.run.model.body_names):
-            return self.viewer.tell("That stands still: it is an obstacle.")
+            return self.viewer.tell("This is an obstacle; it cannot be pulled.")
         if self.viewer.time < session.time - PAST * session.frame_time:
-            return self.viewer.tell("This is the past: press “From here” to take hold of it here.")
+            return self.viewer.tell("This is a recorded time: press “From here” to continue the run from here.")
         state = session.run.state
         point = state.position[body] + rotation_matrix(state.orientation[body]) @ local
         session.grab(session.run.model.body_names[body], point)

@@ -82,9 +82,9 @@ class Replay:
         if self.same:
             lines = [f"the same bits in all of {self.frames} frames"]
         elif self.difference is None:
-            lines = [f"not the same bits; the record has no states to say where, in {self.frames} frames"]
+            lines = [f"the bits differ; the record has no states to compare, in {self.frames} frames"]
         else:
-            lines = [f"not the same bits, first in {self.difference}", f"largest difference: {self.largest:.3g}"]
+            lines = [f"the bits differ, first in {self.difference}", f"largest difference: {self.largest:.3g}"]
         return "\n".join([*lines, f"kernels: {versions()['kernels']}", *self.notes])
 
 
@@ -119,7 +119,7 @@ def replay(
         same = frames_hash(frames["time"], frames["state"]) == known["frames_hash"]
         return Replay(same, len(frames["time"]), None, np.nan, notes, simulation)
     if frames_hash(record["time"].values, states) != known["frames_hash"]:
-        notes.append("the states in the file are not those that were recorded: the file was changed")
+        notes.append("the states in the file differ from the recorded hash: the file was changed")
     difference, largest = _compare(simulation, record["time"].values, states)
     return Replay(difference is None, len(states), difference, largest, notes, simulation)
 
@@ -129,7 +129,8 @@ def _provenance(record: xarray.Dataset) -> dict[str, Any]:
     text = record.attrs.get("provenance_json")
     if text is None:
         raise ValueError(
-            "the run does not say how it was made (an older version wrote it, or it failed before its start)"
+            "the file does not contain the settings of the run (an older version wrote it, or the run failed before "
+            "its start)"
         )
     try:
         known = json.loads(text)
@@ -140,7 +141,7 @@ def _provenance(record: xarray.Dataset) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, RecursionError):
         good = False
     if not good:
-        raise TrajectoryError("the attribute 'provenance_json' is not what a run writes")
+        raise TrajectoryError("the attribute 'provenance_json' is not valid")
     return known
 
 
@@ -159,7 +160,7 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
         from .. import gallery
 
         if name not in gallery.names():
-            raise ValueError(f"the record is of scene {name!r:.80}, which the gallery does not have")
+            raise ValueError(f"the record is of scene {name!r:.80}, which is not in the gallery")
         source = find(name)
     elif kind in ("file", "model"):
         raise ValueError(
@@ -178,7 +179,7 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
     lost = origin.get("parameters_not_kept") or {}
     if lost:
         raise ValueError(
-            f"parameters of the scene are no plain data ({', '.join(map(str, lost))}); give the scene (scene=)"
+            f"parameters of the scene are not plain data ({', '.join(map(str, lost))}); give the scene (scene=)"
         )
     own = source.parameters()
     taken = {key: value for key, value in parameters.items() if key in own or source.takes_any()}
@@ -200,7 +201,7 @@ def _arguments(known: Mapping[str, Any], source: Source | None, given: Mapping[s
             missing.append(f"{name} ({what!s:.300})")
     if missing:
         raise ValueError(
-            f"the run had settings that a record cannot hold: {', '.join(missing)}; give them: replay(run, ...)"
+            f"the run had settings that cannot be recorded: {', '.join(missing)}; give them: replay(run, ...)"
         )
     return found | dict(given)
 

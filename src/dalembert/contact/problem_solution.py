@@ -171,8 +171,8 @@ def explain(problem: Problem, residuals: ContactResiduals, natural: np.ndarray, 
             f"{violation:.3g} m/s; change their offset or target"
         )
     if step.iterations >= step.max_iterations:
-        return f"{words}. All {step.max_iterations} factorizations were used; allow more, or a larger tolerance"
-    return f"{words}. Steps made no more progress; impulses may grow without bound, or rounding may hide the rest"
+        return f"{words}. All {step.max_iterations} factorizations were used; raise max_iterations or tolerance"
+    return f"{words}. The iteration stalled; impulses may grow without bound, or rounding may limit the accuracy"
 
 
 def least_violation(problem: Problem) -> tuple[float, list[str]]:

@@ -177,7 +177,7 @@ def write(folder: str, name: str, data: bytes) -> None:
         _trim(other, folder)
         say(f"compiled kernels are not cached in {preferred_name} ({why}) but in {other}")
     else:
-        say(f"compiled kernels are not cached in {preferred_name} ({why}), so that each process compiles them")
+        say(f"compiled kernels are not cached in {preferred_name} ({why}), so each process compiles them")
 
 
 def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> str:

@@ -73,7 +73,7 @@ class CachedObject:
                 return found
             damaged = path
         if damaged is not None:
-            cache_folders.say(f"{damaged} is damaged; its kernel is compiled anew")
+            cache_folders.say(f"{damaged} is damaged; its kernel is recompiled")
         return None
 
     def read_or_make(self, make: Callable[[], ObjectFile]) -> ObjectFile:

@@ -105,7 +105,7 @@ def _load(folder: Path) -> _Library:
     """The best library for this processor. Raises Unusable."""
     record = read_record(folder)
     if source_hash(record["files"]) != record["sources"]:
-        raise Unusable(f"it was made of other sources, those of version {record['dalembert']}")
+        raise Unusable(f"it was built from other sources, those of version {record['dalembert']}")
     baseline = _best(record)
     path = read_library(folder, record, baseline)
     try:
@@ -127,7 +127,9 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise Unusable(f"{path} cannot be read ({error.strerror})") from error
     known = record["format"], record["system"], record["machine"]
     if known != (FORMAT, sys.platform, machine()):
-        raise Unusable(f"it was made for {known[1]} {known[2]} (format {known[0]}), not for {sys.platform} {machine()}")
+        raise Unusable(
+            f"it was built for {known[1]} {known[2]} (format {known[0]}), not for {sys.platform} {machine()}"
+        )
     return dict(record)
 
 

@@ -24,10 +24,10 @@ ENDS_RUN = 200
 MESSAGES = {
     OK: "reached the end",
     EVENT: "stopped at an event",
-    STEP_UNDERFLOW: "the step became too small for the tolerance asked: the problem is stiff or discontinuous here; "
-    "loosen rtol or atol, or give the discontinuity as an event",
+    STEP_UNDERFLOW: "the step became too small for the requested tolerance: the problem is stiff or discontinuous here; "
+    "increase rtol or atol, or make the discontinuity an event",
     NON_FINITE: "the state or its derivative became infinite or not a number",
-    MAX_STEPS: "the number of steps allowed was used up before the end: raise max_steps or loosen rtol",
+    MAX_STEPS: "the largest number of steps was reached before the end: increase max_steps or rtol",
 }
 
 

@@ -54,7 +54,7 @@ class KernelCache(caching._Cache):
                 rest = None
             damaged = path if rest is None else damaged
         if damaged is not None:
-            cache_folders.say(f"{damaged} is damaged; its function is compiled anew")
+            cache_folders.say(f"{damaged} is damaged; its function is recompiled")
         compile_progress.begin(self._name)
         return None
 

@@ -41,7 +41,7 @@ def register(
     Raises ValueError for a name that is taken, and for more nodes or rows than kernels have room for.
     """
     if name in KINDS:
-        raise ValueError(f"energy {name!r}: there is one of that name already; choose another")
+        raise ValueError(f"energy {name!r}: the name is already in use; choose another")
     if not (1 <= nodes <= MOST_NODES and 0 <= rows <= MOST_ROWS):
         raise ValueError(
             f"energy {name!r}: {nodes} nodes and {rows} rows of damping; give up to {MOST_NODES} and {MOST_ROWS}"

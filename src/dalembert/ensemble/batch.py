@@ -163,12 +163,12 @@ def work_together(threads: list[Thread], record: Record, progress: Callable[[int
 
 REASONS = {
     **MESSAGES,
-    NOT_RUN: "was not run, as the batch was interrupted before",
+    NOT_RUN: "was not run, because the batch was interrupted",
     INTERRUPTED: "was interrupted",
     OPEN_AT_START: "a joint is open at the start",
-    APART_AT_START: "a joint moves apart at the start",
+    APART_AT_START: "a joint has an opening velocity at the start",
     CANNOT_CLOSE: "the joints cannot be closed at the start",
-    DEPENDENT: "its joints depend on each other at the start, and those of the first member do not; run it alone",
+    DEPENDENT: "its constraints are redundant at the start, and those of the first member are not; run it by itself",
     SINGULAR: "the constraint system cannot be solved",
     USER_FUNCTION: "a function of the scene failed",
     NOT_CLOSED: "the joints cannot be closed",
@@ -342,9 +342,9 @@ class Batch:
         residual, errors = self.energy_residual, self.worst_joint_error
         lines = [
             ("scene", f"{self.model.name}, {self.settings['method']}, {len(self)} members on {self.threads} threads"),
-            ("wall time", f"{self.wall_time:.4g} s, {1e3 * self.wall_time / len(self):.4g} ms a member"),
+            ("wall time", f"{self.wall_time:.4g} s, {1e3 * self.wall_time / len(self):.4g} ms per member"),
             ("steps", f"{int(self.steps.sum())} accepted, {int(self.rejected.sum())} rejected"),
-            ("energy error", f"{_largest(residual):.3g} J at worst"),
+            ("energy error", f"{_largest(residual):.3g} J at most"),
             ("worst joint error", f"{_largest(errors):.3g} m"),
             ("failed", f"{len(self.failed)} of {len(self)}"),
             *(("", self.reason(int(member))) for member in self.failed[:5]),
@@ -413,7 +413,9 @@ class Differences:
                 return scene
             scene = scene.scene
         if self._dependent and not redundant(compile_scene(scene)):
-            raise ValueError(f"its joints do not depend on each other at the start, and those of the first do; {ALONE}")
+            raise ValueError(
+                f"its constraints are independent at the start, and those of the first member are redundant; {ALONE}"
+            )
         return compile_scene(scene, hubs=self._hubs, coordinates="joint" if self._joint else "maximal")
 
     def tables(self, model: Model) -> dict[str, np.ndarray]:
@@ -497,8 +499,8 @@ def _require_same_parts(member: int, first: list[tuple[str, str, str]], other: l
         one, two = (parts[k] if k < len(parts) else None for parts in (first, other))
         if one != two:
             raise ValueError(
-                f"member {member} has another structure than the first: {_said(two)} where that has {_said(one)}; members "
-                f"of a batch differ in numbers only; {ALONE}"
+                f"member {member} has a different structure from the first: {_said(two)} where that has {_said(one)}; "
+                f"members of a batch differ in numbers only; {ALONE}"
             )
 
 
@@ -516,8 +518,8 @@ def _require_same_table(member: int, name: str, own: np.ndarray, other: np.ndarr
             return
         what = f"{differ[0] or 'entries'} of its table {name} differ"
     raise ValueError(
-        f"member {member} has another structure than the first: {what}; members of a batch differ in numbers only (not in "
-        "what is there, such as gravity or none)"
+        f"member {member} has a different structure from the first: {what}; members of a batch differ in numbers only "
+        "(not in what is there, such as gravity or none)"
     )
 
 
@@ -541,7 +543,7 @@ class Variation:
         self.given = {name: _numbers(name, value) for name, value in vary.items()}
         lengths = {name: len(value) for name, value in self.given.items()}
         if not lengths:
-            raise ValueError("vary names nothing; give {name: array of one value a member}")
+            raise ValueError("vary is empty; give {name: array of one value per member}")
         self.members = next(iter(lengths.values()))
         for name, length in lengths.items():
             if length != self.members:
@@ -569,7 +571,7 @@ class Variation:
             elif owner in self.model.force_names and self._force(owner, what, values):
                 continue
             else:
-                raise ValueError(f"vary: there is nothing called {name!r} to vary; {self._choices(freedoms)}")
+                raise ValueError(f"vary: there is no value called {name!r} to vary; {self._choices(freedoms)}")
         if states or places or masses:
             self._states(states, places, masses)
         found = [
@@ -593,7 +595,7 @@ class Variation:
         forces = [self.model.scene.forces[name] for name in self.model.force_names if name in self.model.scene.forces]
         varied = [(force.name, getattr(force, "parameters_to_vary", ())) for force in forces]
         known += [f"{name + '.' + fields[0]!r}" for name, fields in varied if fields][:2]
-        return f"such as {', '.join(known)}; for all else give scenes, one a member"
+        return f"such as {', '.join(known)}; for other values give one scene per member"
 
     def row(self, table: str, index: int) -> Any:
         """A row of a table for each member, (members,), to be changed."""
@@ -619,7 +621,7 @@ class Variation:
                 if np.array_equal(own["vector"][index], self.model.scene.gravity):
                     self.row(table, int(index))["vector"] = values
         if not self.rows:
-            raise ValueError("vary: 'gravity' varies, and the scene has none; give it some")
+            raise ValueError("vary: 'gravity' varies, but the scene has no gravity; set a nonzero vector")
 
     def _force(self, name: str, what: str, values: np.ndarray) -> bool:
         """Whether it is a force on bodies or joints that has such a parameter."""
@@ -712,7 +714,7 @@ class Variation:
         for name, _ in places:
             if name not in found:
                 raise ValueError(
-                    f"vary: joint {name!r} closes a loop, and follows from others; there are {', '.join(found)}"
+                    f"vary: joint {name!r} closes a loop, so other joints determine it; you can vary {', '.join(found)}"
                 )
         columns = [
             (found[name][0] if what == "position" else first + found[name][1], values)
@@ -749,9 +751,9 @@ def _numbers(name: str, value: NumbersLike) -> np.ndarray:
     try:
         found = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row a member") from None
+        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row per member") from None
     if found.ndim == 0 or not len(found):
-        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row a member")
+        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row per member")
     if not np.isfinite(found.reshape(len(found), -1)).all():
         member = int(np.argmin(np.isfinite(found.reshape(len(found), -1)).all(axis=1)))
         raise ValueError(f"vary: {name!r} is {found[member]!r} in member {member}; give finite numbers")
@@ -828,7 +830,7 @@ def run_batch(
     members = iter([scenes] if isinstance(scenes, Scene | Model) else scenes)
     first = next(members, None)
     if first is None:
-        raise ValueError("there are no scenes to run; give one a member, or one scene with vary")
+        raise ValueError("there are no scenes to run; give one per member, or one scene with vary")
     template = Workspace(first, **settings)
     if template.model.scene.sensors:
         warn("sensors are not sampled in a batch; run the members by simulate or sweep to read them")
@@ -884,6 +886,6 @@ def _require_room(members: int, rows: int, size: int) -> None:
         return
     if needed > MOST_MEMORY * room:
         raise MemoryError(
-            f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
-            "fewer frames a second (frame_rate=...), or run fewer members at a time"
+            f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, but the machine has {room / 1e9:.3g} GB; record "
+            "fewer frames per second (frame_rate=...), or run fewer members at a time"
         )

@@ -87,7 +87,7 @@ def make_plan(
     if repeat > 1:
         if not source.takes("seed") or "seed" in names:
             raise ValueError(
-                f"repeat is {repeat}, but build() of {source.name} is given no seed: all would be the same"
+                f"repeat is {repeat}, but build() of {source.name} takes no seed: all runs would be the same"
             )
         axes[REPEAT] = np.arange(repeat)
     count = math.prod(len(labels) for labels in axes.values())
@@ -367,7 +367,7 @@ def _measured(function: Callable[[Simulation], Any], simulation: Simulation) -> 
         try:
             array = np.asarray(value, float)
         except (TypeError, ValueError):
-            raise ValueError(f"the function {name!r} returns {value!r:.80} for {key!r}; numbers can be kept") from None
+            raise ValueError(f"the function {name!r} returns {value!r:.80} for {key!r}; return numbers") from None
         found[str(key)] = ([f"{key}_{axis}" for axis in range(array.ndim)], array)
     return found
 

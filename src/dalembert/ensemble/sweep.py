@@ -152,7 +152,7 @@ def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[S
     if not isinstance(how, str):
         return lambda members: run_on_cluster(task, members, how)
     if how == "batch" and (what := not_kept(task)) is not None:
-        raise ValueError(f"a batch does not keep {what}; leave it out, or use how='processes'")
+        raise ValueError(f"a batch cannot keep {what}; leave it out, or use how='processes'")
     if how in EXECUTORS:
         return lambda members: EXECUTORS[how](task, members, workers)
     if "://" not in how and ":" not in how:
@@ -185,7 +185,7 @@ def _collect(
     except (RuntimeError, OSError) as error:
         if isinstance(error, SweepError):
             raise
-        raise SweepError(f"{error}; {len(members)} of {len(plan.members)} members are there") from error
+        raise SweepError(f"{error}; {len(members)} of {len(plan.members)} members are finished") from error
     finally:
         running.close()  # type: ignore[attr-defined]
 
@@ -224,7 +224,8 @@ def count(members: Mapping[int, Any], plan: Plan) -> Counts:
 def _cannot_write(error: OSError, store: Store, members: Mapping[int, Any]) -> SweepError:
     return SweepError(
         f"a member cannot be written to {str(store.folder)!r}: {error}. {len(store.safe)} members are safe there, and "
-        f"with those in memory {len(members)} are in the error's dataset; make room, and the same call goes on from there"
+        f"with those in memory {len(members)} are in the error's dataset; make room, then make the same call again "
+        "to continue"
     )
 
 
@@ -259,7 +260,7 @@ def _require_settings(given: Mapping[str, Any]) -> None:
 def _require_duration(task: Task, plan: Plan) -> None:
     """Raise ValueError unless all members have a duration."""
     if any("duration" not in task.settings(member) for member in plan.members[:1]):
-        raise ValueError(f"{task.source.name} says nothing of a duration; give one, in s")
+        raise ValueError(f"{task.source.name} has no duration; give one, in s")
 
 
 def _attrs(task: Task, plan: Plan, seed: int, interrupted: bool) -> dict[str, Any]:

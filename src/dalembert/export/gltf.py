@@ -142,7 +142,7 @@ class _Film:
             node = self._mesh_node(body.name, points, faces, body.color, TRIANGLES)
         else:
             node = self._node({"name": body.name})
-            self._warn(f"body {body.name!r}", "it has no shape; its node moves, with nothing to see")
+            self._warn(f"body {body.name!r}", "it has no shape; its node moves, but has no mesh")
         self._place(node, position, orientation)
 
     def _line(self, link: LinkDrawing) -> None:

@@ -141,9 +141,9 @@ def shown(source: Simulation | Trajectory | Scene) -> Shown:
     scene = source.model.scene if isinstance(source, Simulation) else None
     run = source.trajectory if isinstance(source, Simulation) else source
     if not isinstance(run, Trajectory):
-        raise ValueError(f"{source!r:.80} is nothing to export; give a Scene, a Simulation or a Trajectory")
+        raise ValueError(f"{source!r:.80} cannot be exported; give a Scene, a Simulation or a Trajectory")
     if not len(run):
-        raise ValueError("the trajectory is empty: there is nothing to export")
+        raise ValueError("the trajectory has no frames: there is nothing to export")
     drawing = parse_scene(run.scene_description, run.bodies, run.particle_number)
     return Shown(
         run.scene_name, drawing, run.times, run.position.values, continuous(run.orientation.values),

@@ -381,8 +381,8 @@ class Impact:
             pair = self.system.detector.collision.pairs[worst.pair]
             one, two = (self.owners.name(int(body), int(pair.a), int(pair.b)) for body in (worst.a, worst.b))
             raise ValueError(
-                f"{one!r} and {two!r} overlap at the start by {deepest:.3g} m; put them "
-                "apart, or use method='time_stepping', which does so itself"
+                f"{one!r} and {two!r} overlap at the start by {deepest:.3g} m; move them "
+                "apart, or use method='time_stepping', which separates them"
             )
         self.worst_gap = max(self.worst_gap, deepest)
         self.frame_gap = max(self.frame_gap, deepest)

@@ -82,6 +82,6 @@ class Repeats:
         self._next = MANY * 10**self._warned
         warn(
             f"{MANY} events of contact in {span:.3g} s before t = {time:.6g} s, {often} of them between {names[0]!r} and "
-            f"{names[1]!r}: each is located, and the run goes slowly; give a smaller restitution, or more distance between "
-            "what touches, or use method='time_stepping', which takes many impacts in one step"
+            f"{names[1]!r}: each is located, so the run is slow; reduce the restitution, increase the distances "
+            "between bodies, or use method='time_stepping', which handles many impacts in one step"
         )

@@ -41,7 +41,7 @@ class Solution:
         the run, and without dense=True.
         """
         if self.polynomials is None:
-            raise ValueError("this solution holds no dense output: call solve(..., dense=True)")
+            raise ValueError("this solution has no dense output: call solve(..., dense=True)")
         at = np.asarray(t, dtype=np.float64)
         if not np.all((at >= self.t[0]) & (at <= self.t[-1])):
             raise ValueError(f"t = {t!r} lies outside the run, from {float(self.t[0])} to {float(self.t[-1])}")
@@ -117,7 +117,7 @@ def solve(
     watched = tuple(item if isinstance(item, Event) else Event(item) for item in events)
     stops = _stops(float(t0), float(t1), times)
     if dense and times is not None:
-        raise ValueError("dense output needs whole steps: give times or dense=True, not both")
+        raise ValueError("times and dense=True exclude each other; give one of them")
     options = _options(method, tableau, y.size, dt, rtol, rtol if atol is None else atol, watched, float(max_step))
     if max_steps < 1:
         raise ValueError(f"max_steps must be at least 1, not {max_steps}")
@@ -218,7 +218,7 @@ class _Run:
             if not isinstance(errors[0], Exception):
                 raise errors[0]  # KeyboardInterrupt and its like
         elif status == WRONG_LENGTH:
-            reason = "f returned another number of values than y0 has"
+            reason = "the number of values that f returned differs from that of y0"
         else:
             reason = MESSAGES.get(status, f"status {status}")
         if status == MAX_STEPS:
@@ -244,7 +244,7 @@ def _options(
     if dt is not None and not 0.0 < dt < np.inf:
         raise ValueError(f"dt must be positive and finite, not {dt!r}")
     if not (0.0 <= rtol < np.inf and 0.0 <= atol < np.inf and rtol + atol > 0.0):
-        raise ValueError(f"rtol and atol must be finite, not negative and not both zero, not {rtol!r} and {atol!r}")
+        raise ValueError(f"rtol and atol must be finite, ≥ 0 and not both zero; got {rtol!r} and {atol!r}")
     if not max_step > 0.0:
         raise ValueError(f"max_step must be positive, not {max_step!r}")
     directions = [item.direction for item in watched]

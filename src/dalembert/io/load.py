@@ -46,7 +46,7 @@ def load_model(
         model = from_urdf(element, folder, warnings, bool(floating), limits, friction, contacts)
     elif element.tag in ("mujoco", "mujocoinclude"):
         if floating is not None:
-            raise ValueError(f"{file}: floating is for URDF; an MJCF file says with <freejoint/> what is free")
+            raise ValueError(f"{file}: floating is for URDF files; MJCF files use <freejoint/>; leave it out")
         from .mjcf import from_mjcf
 
         model = from_mjcf(element, folder, warnings, limits, friction, contacts)
@@ -64,7 +64,7 @@ def _resolved(path: str | PathLike[str]) -> Path:
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise ValueError(f"model file {str(path)!r:.200}: no usable file name ({error})") from None
+        raise ValueError(f"model file {str(path)!r:.200}: not a valid file name ({error})") from None
 
 
 # USD ------------------------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def condition_number(matrix: Matrix, exact: bool | None = None, *, seed: int = S
         )
         condition = float(abs(columns).sum(axis=0).max()) * inverse
     if not np.isfinite(condition):
-        raise ValueError("the matrix is singular, or its inverse is beyond the range of floating point numbers")
+        raise ValueError("the matrix is singular, or its inverse overflows")
     return condition
 
 
@@ -249,7 +249,7 @@ def equilibrate(
             r, c, sweeps = _by_sweeps(entries, method, tolerance, max_sweeps)
             permutation = None
     if not (np.isfinite(r) & np.isfinite(c) & (r > 0.0) & (c > 0.0)).all():
-        raise ValueError("the factors that would scale the matrix are beyond the range of floating point numbers")
+        raise ValueError("the scaling factors overflow")
     return Equilibration(r, c, _scaled(matrix, columns, r, c), permutation, sweeps, _deviation(entries, r, c))
 
 

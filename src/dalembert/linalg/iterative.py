@@ -24,8 +24,8 @@ ASYMMETRY = 1e-12  # of the largest entry: less is rounding
 STATIONARY = ("gauss_seidel", "jacobi")
 REASONS = {
     tables.SOLVED: "solved",
-    tables.TOO_FEW: "the iterations allowed were used up",
-    tables.STALLED: "rounding keeps the residual from falling further",
+    tables.TOO_FEW: "the largest number of iterations was reached",
+    tables.STALLED: "rounding prevents a further decrease of the residual",
     tables.NO_SHADOW: "BiCGSTAB broke down: rho vanished",
     tables.NO_STABILIZER: "BiCGSTAB broke down: omega vanished",
     tables.INDEFINITE: "the matrix is not positive definite",
@@ -66,7 +66,7 @@ class IterativeSolver:
         if self.preconditioner is not None and self.preconditioner not in PRECONDITIONERS:
             raise ValueError(f"unknown preconditioner {self.preconditioner!r}; there are {', '.join(PRECONDITIONERS)}")
         if self.preconditioner not in (None, "block_jacobi") and self.solver in STATIONARY:
-            raise ValueError(f"{self.solver!r} takes no preconditioner; leave it out, or take 'bicgstab'")
+            raise ValueError(f"{self.solver!r} has no preconditioner; leave it out, or use 'bicgstab'")
         if self.equilibration not in EQUILIBRATIONS:
             raise ValueError(f"unknown equilibration {self.equilibration!r}; there are None, 'alg3', 'mc64' and 'ruiz'")
         if not 0.0 < self.tolerance < 1.0:
@@ -226,7 +226,9 @@ def _require_symmetric(columns: Any, solver: str) -> None:
     """Raises ValueError for an unsymmetric matrix."""
     largest = abs(columns - columns.T).max()
     if largest > ASYMMETRY * abs(columns).max():
-        raise ValueError(f"{solver!r} takes symmetric matrices, and this one is off by {largest:.3g}; take 'bicgstab'")
+        raise ValueError(
+            f"{solver!r} needs a symmetric matrix, and this one differs from its transpose by {largest:.3g}; use 'bicgstab'"
+        )
 
 
 def _blocks(given: ArrayLike | int, n: int) -> np.ndarray:

@@ -75,7 +75,7 @@ def match(matrix: Sizes) -> Matching:
         column, row = (int(np.flatnonzero(side == FREE)[0]) for side in (row_of, column_of))
         raise ValueError(
             f"the matrix is structurally singular: at most {matched} of {n} columns can be matched to rows; "
-            f"column {column} and row {row} are left"
+            f"column {column} and row {row} are unmatched"
         )
     return Matching(row_of, u, v)
 

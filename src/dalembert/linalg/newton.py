@@ -174,6 +174,6 @@ def _line_search(
     if hidden:
         return None
     raise NoSolution(
-        f"the value does not fall from {f:.6g} along a direction in which its slope is {slope:.3g}; does the gradient belong "
-        "to the value, and is it smooth?"
+        f"the value does not decrease from {f:.6g} along a direction in which its slope is {slope:.3g}; does the "
+        "gradient belong to the value, and is it smooth?"
     )

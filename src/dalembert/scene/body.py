@@ -87,7 +87,7 @@ def require_shape(owner: str, shape: Any) -> None:
 def require_not_exchanged(owner: str, mass: Any, position: Any) -> None:
     """Raises ValueError for a mass that looks like a position."""
     if mass is not None and array_of(mass).shape == (3,):
-        other = f", and position is {position!r:.80}; were the two exchanged?" if array_of(position).ndim == 0 else ";"
+        other = f", and position is {position!r:.80}; are the two exchanged?" if array_of(position).ndim == 0 else ";"
         raise ValueError(
             f"{owner}: mass is {mass!r:.80}, three numbers{other} Give mass= in kg and position=(x, y, z) in m"
         )

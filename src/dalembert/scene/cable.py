@@ -283,16 +283,18 @@ def resolve_path(items: Sequence[Item], resolver: Resolver) -> list[Element]:
     owner = resolver.owner
     if isinstance(items, str) or not isinstance(items, Sequence) or len(items) < 2:
         raise ValueError(
-            f"{owner}: a path has two ends at least; give path=[(body, point), ..., (body, point)], with Pulley and Drum "
-            "where it runs around cylinders"
+            f"{owner}: a path needs at least two elements; give path=[(body, point), ..., (body, point)], with Pulley "
+            "and Drum for cylinders"
         )
     elements = [_element(i, item, resolver) for i, item in enumerate(items)]
     last = len(elements) - 1
     for i, element in enumerate(elements):
         if element.kind in (PULLEY, BLOCK) and i in (0, last):
-            raise ValueError(f"{owner}: path[{i}] is a Pulley, and a cable ends at an Eye, a (body, point) or a Drum")
+            raise ValueError(
+                f"{owner}: path[{i}] is a Pulley, but a cable must end at an Eye, a (body, point) or a Drum"
+            )
         if element.kind == DRUM and 0 < i < last:
-            raise ValueError(f"{owner}: path[{i}] is a Drum, to which a cable is fixed by an end; take a Pulley there")
+            raise ValueError(f"{owner}: path[{i}] is a Drum, but only an end of a cable can be on a Drum; use a Pulley")
     for i, element in enumerate(elements):
         if element.kind != POINT:
             _require_outside(i, element, elements, owner)
@@ -322,14 +324,13 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
         )
     frame = resolver.frame(item.body)
     if isinstance(frame, Particle):
-        raise ValueError(f"{resolver.owner}: {name} is on {frame.name}, a particle, which has no axes; take a body")
+        raise ValueError(f"{resolver.owner}: {name} is on {frame.name}, a particle, which has no axes; use a body")
     axis, side = resolver.unit(f"{name}.axis", item.axis), resolver.unit(f"{name}.side", item.side)
     across = side - (side @ axis) * axis
     if np.linalg.norm(across) < ALIKE:
         raise ValueError(
-            f"{resolver.owner}: {name}.side {side.tolist()} is along the axis, so that the side on which the cable runs is "
-            f"not "
-            "defined; give the direction from the centre to the cable"
+            f"{resolver.owner}: {name}.side {side.tolist()} is along the axis, so the side of the cable is "
+            "undefined; give the direction from the centre to the cable"
         )
     drum = isinstance(item, Drum)
     turns = resolver.number(f"{name}.turns", item.turns, 0.0)
@@ -338,9 +339,7 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
     swivels = isinstance(item, Pulley) and item.swivels
     if isinstance(item, Pulley) and item.swivels and not item.slips:
         raise ValueError(
-            f"{resolver.owner}: {name} swivels and does not slip, and a cable turns a pulley only about an axis that its "
-            f"body keeps; "
-            "leave one of them out"
+            f"{resolver.owner}: {name} swivels and does not slip, which exclude each other; leave one of them out"
         )
     return Element(
         DRUM if drum else BLOCK if swivels else PULLEY, frame, resolver.point(f"{name}.at", frame, item.at), axis,
@@ -380,9 +379,8 @@ def _sense(i: int, element: Element, elements: Sequence[Element], owner: str) ->
         return (1.0, -1.0)[wanted[0]]
     if not wanted or abs(ways[0][1] - ways[1][1]) < ALIKE * element.radius:
         raise ValueError(
-            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not say on which side the cable runs: it "
-            f"fits both ways "
-            "around, or none; give the direction from the centre to the cable"
+            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not determine the side of the "
+            "cable; give the direction from the centre to the cable"
         )
     return 1.0 if ways[0][1] < ways[1][1] else -1.0
 
@@ -530,9 +528,8 @@ def _require_frictionless(elements: Sequence[Element], stretch: float | None, re
     for i, element in enumerate(elements):
         if element.friction > 0.0 and stretch is None:
             raise ValueError(
-                f"{resolver.owner}: path[{i}].friction is {element.friction:g}, and only cables that stretch have friction; "
-                f"give "
-                "stretch=E A in N (a large one for a stiff cable)"
+                f"{resolver.owner}: path[{i}].friction is {element.friction:g}, but only cables with stretch have friction; "
+                "give stretch=E A in N (a large value for a stiff cable)"
             )
 
 
@@ -542,13 +539,11 @@ def _require_length(whole: float, at_start: float, stretches: bool, slack: bool,
         return
     if whole < at_start * (1.0 - MISFIT):
         raise ValueError(
-            f"{resolver.owner}: its length {whole:g} m is less than that of its path at the start, {at_start:.6g} m; leave "
-            f"length "
-            "out, move the bodies, or give stretch=E A for a cable that stretches"
+            f"{resolver.owner}: its length {whole:g} m is less than that of its path at the start, {at_start:.6g} m; "
+            "leave length out, move the bodies, or give stretch=E A for an elastic cable"
         )
     if not slack and whole > at_start * (1.0 + MISFIT):
         raise ValueError(
-            f"{resolver.owner}: its length {whole:g} m is more than that of its path at the start, {at_start:.6g} m, and a "
-            f"taut "
-            "cable is as long as its path; leave length out, or give slack=True"
+            f"{resolver.owner}: its length {whole:g} m is more than that of its path at the start, {at_start:.6g} m, but a "
+            "taut cable must be as long as its path; leave length out, or give slack=True"
         )

@@ -77,19 +77,19 @@ class Material:
             raise ValueError(f"Material: {given} is {getattr(self, given):g} without {other}; give both, or neither")
         if static is not None and static < self.friction:
             raise ValueError(
-                f"Material: static_friction is {static:g}, below friction, {self.friction:g}, which is that of sliding; "
+                f"Material: static_friction is {static:g}, below friction, {self.friction:g}, the coefficient of sliding; "
                 "exchange them"
             )
 
         if self.stiffness is None and self.damping > 0.0:
             raise ValueError(
                 f"Material: damping is {self.damping:g} N s/m without a stiffness; give a stiffness, in N/m, or for a rigid "
-                "surface that bounces less a smaller restitution"
+                "surface a smaller restitution"
             )
         if self.stiffness is not None and self.restitution > 0.0:
             raise ValueError(
-                f"Material: restitution is {self.restitution:g} with a stiffness of {self.stiffness:g} N/m; a spring gives "
-                "back what it takes, so leave restitution out, and give a damping if it is to take some"
+                f"Material: restitution is {self.restitution:g} with a stiffness of {self.stiffness:g} N/m; a compliant "
+                "surface has no restitution; use damping in place of it"
             )
 
     def __repr__(self) -> str:
@@ -266,9 +266,11 @@ class ContactMethods:
         owner = f"obstacle {name!r}"
         made_of = surface(owner, material, self.material or Material())
         if made_of is None:
-            raise ValueError(f"{owner}: material is None, and an obstacle without contact does nothing; leave it out")
+            raise ValueError(
+                f"{owner}: material is None, and an obstacle without a material has no effect; leave it out"
+            )
         if name in self.bodies:
-            raise ValueError(f"{owner}: a body has that name already; choose another")
+            raise ValueError(f"{owner}: a body already has that name; choose another")
         if not isinstance(shape, Shape):
             raise ValueError(
                 f"{owner}: shape is {shape!r:.80}; give a shape, such as HalfSpace() for the ground, or Box(...)"
@@ -315,12 +317,12 @@ class ContactMethods:
         for name in names:
             if name not in self.bodies and name not in self.obstacles and name not in groups:
                 raise ValueError(
-                    f"set_contact: {name!r} is no body, obstacle or group of this scene"
+                    f"set_contact: {name!r} is not a body, obstacle or group of this scene"
                     f"{meant(name, [*self.bodies, *self.obstacles, *groups], 'bodies, obstacles and groups')}"
                 )
         if names[0] == names[1] and names[0] not in groups:
             raise ValueError(
-                f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"
+                f"set_contact: both are {names[0]!r}, which does not touch itself; name two objects, or a group"
             )
         given = {
             "friction": friction, "restitution": restitution, "rolling_friction": rolling_friction,
@@ -354,8 +356,8 @@ def require_convex(owner: str, shape: Any) -> None:
     if isinstance(shape, Shape) and shape.has_surface:
         name = type(shape).__name__
         raise ValueError(
-            f"{owner}: a {name} can be an obstacle only (add_obstacle), as it has no convex inside to touch with; for a body "
-            "that moves give ConvexHull(vertices), or a Compound of convex pieces"
+            f"{owner}: a {name} can be an obstacle only (add_obstacle), because it is not convex; for a moving "
+            "body use ConvexHull(vertices), or a Compound of convex pieces"
         )
 
 

@@ -206,9 +206,9 @@ def _tabulate(curve: Curve) -> np.ndarray:
         raise ValueError("curve: its function must return three finite numbers for every parameter in its range")
     extent = np.ptp(points.reshape(-1, 3), axis=0).max()
     if np.linalg.norm(np.diff(points, axis=1), axis=2).min() <= 1e-12 * extent:
-        raise ValueError("curve: two points of it coincide; it must move with its parameter")
+        raise ValueError("curve: two of its points coincide; it must move with its parameter")
     if curve.closed and np.linalg.norm(points[0, 0] - points[-1, -1]) > 1e-9 * extent:
-        raise ValueError("curve: it is called closed, but its ends differ; give closed=False, or the full period")
+        raise ValueError("curve: closed is True, but its ends differ; give closed=False, or the full period")
     coefficients = np.linalg.solve(np.vander(nodes, increasing=True), points)
     coefficients /= (width ** np.arange(6))[None, :, None]
     return np.concatenate([[float(curve.closed), curve.first, width, float(curve.pieces)], coefficients.ravel()])
@@ -391,7 +391,7 @@ class JointMethods:
         require_arguments(owner, function, "x, q")
         frames = self._bodies(owner, bodies)
         if len({id(frame) for frame in frames}) < len(frames):
-            raise ValueError(f"{owner}: a body is named twice; name each once")
+            raise ValueError(f"{owner}: a body is given twice; give each once")
         if not (1 <= rows <= 6 and 1 <= len(frames) <= 4):
             raise ValueError(f"{owner}: {rows} rows on {len(frames)} bodies; give 1 to 6 rows on 1 to 4 bodies")
         if (jacobian is None) != (bias is None):

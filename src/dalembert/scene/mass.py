@@ -45,13 +45,13 @@ def validate_inertia(name: str, inertia: NumbersLike, *, rtol: float = 1e-6) -> 
     if first <= 4.0 * np.finfo(float).eps * third or first < np.finfo(float).tiny:
         raise ValueError(
             f"{name}: inertia is not positive definite ({moments}); give the body an extent in all three directions, "
-            "or use a Particle"
+            "or use a particle"
         )
     if third - first - second > rtol * third:
         raise ValueError(
             f"{name}: no solid has this inertia: the largest of the {moments} exceeds the sum of the others by "
-            f"{third - first - second:.3g}; check the units and the signs of the products of inertia, or leave the "
-            "inertia to mass_properties(shape, mass=...)"
+            f"{third - first - second:.3g}; check the units and the signs of the products of inertia, or compute the "
+            "inertia with mass_properties(shape, mass=...)"
         )
     tensor.flags.writeable = False
     return tensor

@@ -72,12 +72,14 @@ class Keyframes:
         values = real_array(owner, "values", self.values, (-1,) if scalar else (-1, 3))
         if len(times) < 2 or len(times) != len(values):
             raise ValueError(
-                f"{owner}: {len(times)} times and {len(values)} values; give as many of both, at least two"
+                f"{owner}: {len(times)} times and {len(values)} values; give the same number of both, at least two"
             )
         late = np.flatnonzero(np.diff(times) <= 0.0)
         if len(late):
             i = int(late[0])
-            raise ValueError(f"{owner}: times[{i + 1}] is {times[i + 1]:g} s, after {times[i]:g} s; times must rise")
+            raise ValueError(
+                f"{owner}: times[{i + 1}] is {times[i + 1]:g} s, after {times[i]:g} s; times must increase"
+            )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
         if self.smooth not in SMOOTH:
@@ -90,18 +92,20 @@ class Keyframes:
         if self.orientations is not None:
             if scalar:
                 raise ValueError(
-                    f"{owner}: a coordinate has no orientations; give positions of shape (n, 3) for a body"
+                    f"{owner}: orientations need positions of shape (n, 3); leave them out for a coordinate"
                 )
             given = real_array(owner, "orientations", self.orientations, (-1, 4))
             if len(given) != len(times):
-                raise ValueError(f"{owner}: {len(times)} times and {len(given)} orientations; give as many of both")
+                raise ValueError(
+                    f"{owner}: {len(times)} times and {len(given)} orientations; give the same number of both"
+                )
             q = np.array([unit_quaternion(owner, f"orientations[{i}]", row) for i, row in enumerate(given)])
             object.__setattr__(self, "orientations", q)
         if self.repeat:
             turned = self.orientations is not None and abs(self.orientations[0] @ self.orientations[-1]) < 1.0 - 1e-12
             if turned or np.abs(values[0] - values[-1]).max() > 1e-9 * max(1.0, float(np.abs(values).max())):
                 raise ValueError(
-                    f"{owner}: repeat is set, and the last pose is not the first one; end where the motion begins"
+                    f"{owner}: repeat is set, but the last pose differs from the first one; make them equal"
                 )
 
     @property
@@ -117,7 +121,7 @@ class Keyframes:
         if speed[i] > JUMP:
             return [
                 f"{owner}: from keyframe {i} to {i + 1} it moves at {speed[i]:.3g} m/s or rad/s; if this is a jump, give it "
-                "more time: what it touches gets this speed"
+                "more time; bodies that it touches get this speed"
             ]
         if self.orientations is None:
             return []
@@ -363,7 +367,7 @@ def motion_of_body(
         )  # fmt: skip
     twice = [name for name, value in given.items() if value is not None]
     if twice:
-        raise ValueError(f"{owner}: {twice[0]} is given, and its motion has one already; leave out {twice[0]}")
+        raise ValueError(f"{owner}: {twice[0]} is given, but its motion already defines it; leave out {twice[0]}")
     if isinstance(motion, Keyframes):
         if motion.scalar:
             raise ValueError(f"{owner}: its keyframes are numbers; give positions of shape (n, 3)")
@@ -392,7 +396,7 @@ def motion_of_coordinate(owner: str, motion: Any, speed: Any) -> tuple[Any, floa
         return motion, 0.0
     if isinstance(motion, Keyframes):
         if not motion.scalar:
-            raise ValueError(f"{owner}: its keyframes are positions; give one value a time, of shape (n,)")
+            raise ValueError(f"{owner}: its keyframes are positions; give one value per time, of shape (n,)")
         return motion, 0.0
     if not callable(motion):
         raise TypeError(f"{owner}: motion is {motion!r:.80}; give a function of time, Keyframes, or 'set'")

@@ -273,7 +273,7 @@ class ParticleForceMethods:
         owner = f"{kind} {name!r}"
         groups = self._groups(owner, particles)
         if not groups:
-            raise ValueError(f"{owner}: there are no particles yet; add some first")
+            raise ValueError(f"{owner}: there are no particles yet; add particles first")
         if "softening" in values:
             values["softening"] = finite(owner, "softening", values["softening"], 0.0)
         if theta is not None:
@@ -290,7 +290,7 @@ class ParticleForceMethods:
         items = list(groups) if isinstance(groups, Iterable) and not isinstance(groups, str | Particles) else [groups]
         found = tuple(self._group(owner, item) for item in items)
         if len({group.name for group in found}) < len(found):
-            raise ValueError(f"{owner}: a group of particles is named twice; name each once")
+            raise ValueError(f"{owner}: a group of particles is given twice; give each once")
         return found
 
     def _group(self, owner: str, item: str | Particles) -> Particles:

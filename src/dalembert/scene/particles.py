@@ -122,7 +122,7 @@ class ParticleMethods:
         if np.any(group.velocity[group.pinned]):
             i = int(np.argmax(group.pinned & group.velocity.any(axis=1)))
             raise ValueError(
-                f"{owner}: particle {i} is pinned and has velocity {group.velocity[i].tolist()}; give it none"
+                f"{owner}: particle {i} is pinned but has velocity {group.velocity[i].tolist()}; leave it out"
             )
         self.particles[name] = group
         return group
@@ -144,7 +144,7 @@ def _pinned(owner: str, pinned: NumbersLike, count: int) -> np.ndarray:
         return np.zeros(count, bool)
     if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < -count or given.max() >= count:
         raise ValueError(
-            f"{owner}: pinned is {pinned!r:.80}; give True or False, one of these for each, or indices below {count}"
+            f"{owner}: pinned is {pinned!r:.80}; give True or False, one per particle, or indices below {count}"
         )
     found = np.zeros(count, bool)
     found[given] = True
@@ -188,7 +188,7 @@ def elements_of(owner: str, group: Particles, elements: NumbersLike, nodes: int)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
         i = int(np.argmax(twice))
-        raise ValueError(f"{owner}: element {i} names a particle twice, {rows[i].tolist()}; name different ones")
+        raise ValueError(f"{owner}: element {i} has a particle twice, {rows[i].tolist()}; use different ones")
     return rows
 
 
@@ -210,4 +210,6 @@ def require_apart(owner: str, x: np.ndarray, rows: np.ndarray, why: str) -> None
         same = (x[rows[:, a]] == x[rows[:, b]]).all(axis=1)
         if same.any():
             i = int(np.argmax(same))
-            raise ValueError(f"{owner}: element {i}, particles {rows[i].tolist()}, has two at the same place; {why}")
+            raise ValueError(
+                f"{owner}: element {i}, particles {rows[i].tolist()}, has two particles at the same place; {why}"
+            )

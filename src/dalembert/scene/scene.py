@@ -46,11 +46,11 @@ class Event:
 
 
 HINTS = {
-    ("add_obstacle", "mass"): "an obstacle does not move; a body that moves is added by add_body",
+    ("add_obstacle", "mass"): "an obstacle does not move; add a moving body with add_body",
     ("add_obstacle", "velocity"): "an obstacle does not move; give motion=, or add a body with add_body",
     ("add_body", "friction"): "friction belongs to a surface: material=Material(friction=...)",
     ("add_body", "restitution"): "restitution belongs to a surface: material=Material(restitution=...)",
-    ("add_body", "fixed"): "what does not move is added by add_obstacle",
+    ("add_body", "fixed"): "add fixed objects with add_obstacle",
     ("add_body", "rotation"): "give orientation=(w, x, y, z), a quaternion",
     ("motor", "torque"): "give effort=, in N m on a hinge and N on a slider",
     ("motor", "velocity"): "give speed=",
@@ -194,7 +194,7 @@ class Scene(
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
-                raise ValueError(f"{owner}: {kind} has that name already; choose another")
+                raise ValueError(f"{owner}: {kind} already has that name; choose another")
         made_of = surface(owner, material, self.material)
         if made_of is not None or isinstance(shape, TriangleMesh | HeightField):
             require_convex(owner, shape)
@@ -225,7 +225,7 @@ class Scene(
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
-                    f"{owner}: {name} is {value!r:.80}, and it moves by command, whatever its mass; leave out {name}"
+                    f"{owner}: {name} is {value!r:.80}, but it is kinematic, without mass; leave out {name}"
                 )
 
     def _add_kinematic(
@@ -236,7 +236,7 @@ class Scene(
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
-                raise ValueError(f"{owner}: {kind} has that name already; choose another")
+                raise ValueError(f"{owner}: {kind} already has that name; choose another")
         belt = surface_velocity is not None or surface_spin is not None
         if shape is not None and not isinstance(shape, Shape):
             raise ValueError(f"{owner}: shape is {shape!r:.80}; give a shape, such as Box(...)")
@@ -286,7 +286,7 @@ class Scene(
             if item not in self.joints and item not in self.forces:
                 known = [*self.joints, *self.forces]
                 raise ValueError(
-                    f"event {name!r}: it releases {item!r}, which is no joint or force of the scene"
+                    f"event {name!r}: it releases {item!r}, which is not a joint or force of the scene"
                     f"{meant(item, known, 'joints and forces')}"
                 )
         self.events[name] = Event(name, function, direction, names, stop, action, once)
@@ -299,9 +299,9 @@ class Scene(
             first = "" if isinstance(name, str) else f"; the name comes first, such as {kind.split()[0]!r}"
             raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}{first}")
         if name in table:
-            raise ValueError(f"{kind} {name!r}: the scene has one of that name already; choose another")
+            raise ValueError(f"{kind} {name!r}: the name is already in use; choose another")
         if name == WORLD.name and kind == "body":
-            raise ValueError("body 'world': that name means what does not move; choose another")
+            raise ValueError("body 'world': that name is reserved for the world; choose another")
 
     def _frame(self, owner: str, item: End) -> Frame:
         if isinstance(item, World):

@@ -113,7 +113,7 @@ class Sensor:
                     f"{self.owner}: {name} is {values.tolist()!s:.80}; give a standard deviation, zero or more"
                 )
             if values.any() and not self.may_be_noisy:
-                raise ValueError(f"{self.owner}: {name} is given, and its value takes none; leave out {name}")
+                raise ValueError(f"{self.owner}: {name} is given, but its value cannot have noise; leave out {name}")
             given[name] = values
         return replace(self, **given)
 
@@ -416,7 +416,7 @@ class ForceTorque(Sensor):
         joint = scene._joint(self.owner, self.joint)
         if joint.coupling is not None or joint.custom is not None or joint.prescribed is not None:
             raise ValueError(
-                f"{self.owner}: {joint.kind} {joint.name!r} holds no two bodies together; give a hinge, or another joint"
+                f"{self.owner}: {joint.kind} {joint.name!r} does not connect two bodies; use a hinge, or another joint"
             )
         own = next((end for end in (joint.b, joint.a) if isinstance(end, Body)), WORLD)
         body = body_of(scene, self.owner, own if self.body is None else self.body)
@@ -485,7 +485,7 @@ class ContactForce(Sensor):
         body = require_touching(scene, self.owner, self.body)
         other = None if self.other is None else require_touching(scene, self.owner, self.other)
         if body is other:
-            raise ValueError(f"{self.owner}: {body.name!r} is named twice; name two bodies or obstacles")
+            raise ValueError(f"{self.owner}: {body.name!r} is given twice; give two bodies or obstacles")
         return replace(super().resolved(scene), body=body, other=other)
 
 
@@ -497,7 +497,7 @@ def require_touching(scene: Any, owner: str, item: Any) -> Body | Obstacle:
         known = ", ".join([*scene.bodies, *scene.obstacles][:8]) or "none yet"
         raise ValueError(f"{owner}: there is no body or obstacle {name!r}; there are {known}")
     if found.material is None:
-        raise ValueError(f"{owner}: {name!r} has no material, and touches nothing; give it one")
+        raise ValueError(f"{owner}: {name!r} has no material, so it touches nothing; give it one")
     return found  # type: ignore[no-any-return]
 
 
@@ -616,7 +616,7 @@ class SensorMethods:
         """
         if not isinstance(sensor, Sensor):
             raise ValueError(
-                f"add_sensor: {sensor!r:.80} is no sensor; give one of dal.sensors, such as Imu(name, body)"
+                f"add_sensor: {sensor!r:.80} is not a sensor; use one of dal.sensors, such as Imu(name, body)"
             )
         self._new_name(sensor.name, self.sensors, "sensor")
         found = sensor.resolved(self)

@@ -155,7 +155,7 @@ def _require_no_forces(sensors: list[Sensor]) -> None:
     for sensor in sensors:
         if sensor.needs_forces or isinstance(sensor, JointState):
             raise ValueError(
-                f"{sensor.owner}: generalized coordinates have no forces of joints and no accelerations of bodies to read; "
+                f"{sensor.owner}: generalized coordinates provide no joint forces and no accelerations; "
                 "use coordinates='maximal' or 'joint', or leave the sensor out"
             )
 
@@ -165,8 +165,8 @@ def _require_joints(sensors: list[Sensor], model: Model) -> None:
     for sensor in sensors:
         if isinstance(sensor, ForceTorque) and (name := getattr(sensor.joint, "name", "")) not in model.joint_names:
             raise ValueError(
-                f"{sensor.owner}: {name!r} holds a particle that has time steps of its own, and its wrench is not known; use "
-                "a method of integration, or leave the sensor out"
+                f"{sensor.owner}: {name!r} holds a particle with its own time steps, whose wrench is not known; use "
+                "an integration method, or leave the sensor out"
             )
 
 

@@ -362,7 +362,7 @@ def _require_slope(owner: str, force: ParticleForce, law: Pointer) -> None:
         ):
             raise ValueError(
                 f"{owner}: its function says dW/dr = {slope:.6g} N at r = {r:.6g} m, and by differences of W it is "
-                f"{found:.6g} N; return (W, dW/dr), where the force on either is −dW/dr along the line from the other"
+                f"{found:.6g} N; return (W, dW/dr); the force on each particle is −dW/dr along the line from the other"
             )
 
 

@@ -103,7 +103,7 @@ class Applying:
     def _require_bodies_of_our_own(self, what: str) -> None:
         if isinstance(self._mechanism, JointMechanism) and not hasattr(self._mechanism, "layout"):
             raise ValueError(
-                f"scene {self.model.name!r} runs in coordinates of your own, in which {what} are not possible; "
+                f"scene {self.model.name!r} uses generalized coordinates, which do not support {what}; "
                 "use coordinates='maximal' or 'joint'"
             )
 

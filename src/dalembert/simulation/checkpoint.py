@@ -162,7 +162,7 @@ def _release(simulation: Any, name: str) -> None:
     try:
         release(simulation.model, simulation._system, name)
     except ValueError as error:
-        raise CheckpointError(f"the checkpoint does not fit this scene: {error}") from None
+        raise CheckpointError(f"the checkpoint does not match this scene: {error}") from None
 
 
 def _write(field: Field, values: np.ndarray | None) -> None:
@@ -170,7 +170,7 @@ def _write(field: Field, values: np.ndarray | None) -> None:
     if values is None or values.size != field.values.size or values.dtype.kind != field.values.dtype.kind:
         raise CheckpointError(f"the checkpoint's {field.name!r} is not that of this scene")
     if not np.isnan(field.least) and not ((values >= field.least) & (values <= field.most)).all():
-        raise CheckpointError(f"the checkpoint's {field.name!r} has a number that cannot be")
+        raise CheckpointError(f"the checkpoint's {field.name!r} has a number out of range")
     field.values[...] = values.reshape(field.values.shape)
 
 
@@ -204,10 +204,10 @@ def detach(dataset: xarray.Dataset, name: str) -> Checkpoint | None:
             joined = np.asarray(dataset[f"{name}_{suffix}"].values)
             lengths = {str(key): _count(value, joined.size) for key, value in text[suffix].items()}
             if joined.ndim != 1 or joined.dtype != np.dtype(f"{kind}8") or joined.size != sum(lengths.values()):
-                raise ValueError(f"{name}_{suffix} is not as long as it says")
+                raise ValueError(f"{name}_{suffix} has the wrong length")
             values |= dict(zip(lengths, np.split(joined, np.cumsum([*lengths.values()]))[:-1], strict=True))
         if max(room.values(), default=0) > sum(each.size for each in values.values()):
-            raise ValueError("there is more room than numbers")
+            raise ValueError("its room exceeds the number of values")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"the checkpoint of the saved run cannot be read: {error!s:.200}") from None
     return Checkpoint(facts, room, values)

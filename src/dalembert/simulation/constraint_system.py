@@ -69,10 +69,10 @@ class SystemReader:
     def __init__(self, model: Model) -> None:
         if model.tree is not None:
             raise ValueError(
-                f"scene {model.name!r} is run in joint coordinates, which have no such system; take coordinates='maximal'"
+                f"scene {model.name!r} uses joint coordinates, which have no such system; use coordinates='maximal'"
             )
         if not model.graph.rows:
-            raise ValueError(f"scene {model.name!r} has no joint, and so no constraint system")
+            raise ValueError(f"scene {model.name!r} has no joint, so it has no constraint system")
         self.model = model
         self.mechanism = Mechanism(model.system())
         self._dydt = np.empty(model.size)
@@ -292,7 +292,7 @@ def iterative_solver(given: str | IterativeSolver, hold: str, coordinates: str) 
         )
     if coordinates != "maximal" or hold == "penalty":
         what = f"coordinates={coordinates!r}" if coordinates != "maximal" else f"hold={hold!r}"
-        raise ValueError(f"constraint_solver is {given!r}, and {what} has no such system to solve; leave it out")
+        raise ValueError(f"constraint_solver is {given!r}, and {what} does not solve such a system; leave it out")
     return IterativeSolver(given) if isinstance(given, str) else given
 
 
@@ -359,5 +359,5 @@ class ConstraintSolver:
         joint = self._names[int(np.searchsorted(self._blocks, row, side="right")) - 1]
         return (
             f"the constraint system cannot be solved by {self.solver.solver!r}: {self._system.reason}, {what} {joint!r}; "
-            "take constraint_solver='ldl', another preconditioner, or a larger tolerance"
+            "use constraint_solver='ldl', another preconditioner, or a larger tolerance"
         )

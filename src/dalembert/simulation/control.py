@@ -238,9 +238,9 @@ def inputs_of(row: Any) -> tuple[str, ...]:
 def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
     """The inputs of a motor, in words."""
     if row.kind == CUSTOM_MOTOR:
-        return "nothing, as its effort is a function's"
+        return "nothing, because a function computes its effort"
     if row.kind == SERVO:
-        return "speed, as it has no damping"
+        return "speed, because it has no damping"
     missing = [f"{key} with a {what} above zero" for key, what in (("position", "stiffness"), ("speed", "damping"))
                if key not in taken]  # fmt: skip
     return f"{' or '.join(taken)}" + (f" (and {', '.join(missing)} in scene.motor)" if missing else "")
@@ -283,11 +283,13 @@ class TimeSeries:
             t = real_array(owner, "times", times, (-1,))
             v = real_array(owner, "values", values, (-1,))
             if len(t) != len(v) or not len(t):
-                raise ValueError(f"{owner}: {len(t)} times and {len(v)} values; give as many of both, at least one")
+                raise ValueError(
+                    f"{owner}: {len(t)} times and {len(v)} values; give the same number of both, at least one"
+                )
             late = np.flatnonzero(np.diff(t) <= 0.0)
             if len(late):
                 raise ValueError(
-                    f"{owner}: times[{late[0] + 1}] is {t[late[0] + 1]:g} s, after {t[late[0]]:g} s; times must rise"
+                    f"{owner}: times[{late[0] + 1}] is {t[late[0] + 1]:g} s, after {t[late[0]]:g} s; times must increase"
                 )
             self.samples[name] = (t, v)
 
@@ -309,10 +311,10 @@ class TimeSeries:
                 rows = [_numbers(str(source), reader.line_num, header, row) for row in reader if row]
             except (csv.Error, UnicodeDecodeError) as error:
                 raise ValueError(
-                    f"{str(source)!r}, line {reader.line_num + 1}: no comma-separated text: {error}"
+                    f"{str(source)!r}, line {reader.line_num + 1}: not comma-separated text: {error}"
                 ) from None
         if not rows:
-            raise ValueError(f"{str(source)!r} has no line of numbers after the names")
+            raise ValueError(f"{str(source)!r} has no line of numbers after the first line")
         columns = np.array(rows).T
         try:
             return cls({name: (columns[0], column) for name, column in zip(header[1:], columns[1:], strict=True)}, of)
@@ -344,7 +346,7 @@ def _check_header(source: str, header: list[str]) -> None:
 
 def _numbers(source: str, line: int, header: list[str], row: list[str]) -> list[float]:
     if len(row) != len(header):
-        raise ValueError(f"{source!r}, line {line}: {len(row)} values, and {len(header)} columns have names")
+        raise ValueError(f"{source!r}, line {line}: {len(row)} values, but {len(header)} columns")
     values = []
     for name, text in zip(header, row, strict=True):
         try:
@@ -352,7 +354,7 @@ def _numbers(source: str, line: int, header: list[str], row: list[str]) -> list[
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise ValueError(f"{source!r}, line {line}, {name!r}: {text!r:.40} is no finite number")
+            raise ValueError(f"{source!r}, line {line}, {name!r}: {text!r:.40} is not a finite number")
         values.append(value)
     return values
 
@@ -390,7 +392,7 @@ def make_clock(function: Callable[[Any], Any] | None, rate: float | None, dt: fl
         if function is None and rate is None:
             return None
         given, missing = ("control_rate", "controller") if function is None else ("controller", "control_rate")
-        raise ValueError(f"{given} is given without a {missing}; a controller takes both, the rate in Hz")
+        raise ValueError(f"{given} is given without a {missing}; give both, the rate in Hz")
     if not callable(function):
         raise ValueError(f"controller is {function!r:.80}; give a function of the run")
     hertz = positive("control_rate", rate, "Hz")
@@ -399,7 +401,7 @@ def make_clock(function: Callable[[Any], Any] | None, rate: float | None, dt: fl
         if steps < 1 or abs(steps * dt * hertz - 1.0) > SAME_TIME:
             raise ValueError(
                 f"control_rate is {hertz:g} Hz, so that {1.0 / (hertz * dt):.9g} steps of dt = {dt:g} s lie between calls; "
-                f"give a dt that divides the time between them, such as {1.0 / (hertz * max(1, steps)):.9g} s"
+                f"give a dt that divides the interval, such as {1.0 / (hertz * max(1, steps)):.9g} s"
             )
         hertz = 1.0 / (steps * dt)
     return Clock(function, hertz)
@@ -491,7 +493,7 @@ class Controls(JointStates):
                 self._in_controller = False
             if returned is not None:
                 self.warn(
-                    f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is not used; "
+                    f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is ignored; "
                     "call run.set_motor(name, ...) in it",
                     "controller",
                 )

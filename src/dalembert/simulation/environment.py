@@ -64,7 +64,7 @@ class Environment(gymnasium.Env[Vector, Vector]):
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"environment: render_mode is {render_mode!r}; give 'rgb_array' or None")
         if not motors:
-            raise ValueError("environment: there are no motors to set; name them")
+            raise ValueError("environment: there are no motors to set; give motors=[...]")
         rate = positive("environment", "control_rate", control_rate, "Hz")
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": rate}
         self.render_mode, self.of, self.motors = render_mode, of, tuple(motors)
@@ -93,7 +93,7 @@ class Environment(gymnasium.Env[Vector, Vector]):
         """Apply an action for 1/control_rate s. Returns (observation, reward, terminated, truncated, info)."""
         asked = np.asarray(action, float)
         if asked.shape != self._action.shape or not np.isfinite(asked).all():
-            raise ValueError(f"action is {action!r:.120}; give {len(self.motors)} finite numbers, one a motor")
+            raise ValueError(f"action is {action!r:.120}; give {len(self.motors)} finite numbers, one per motor")
         space = self.action_space
         assert isinstance(space, gymnasium.spaces.Box)
         self._action = np.clip(asked, space.low, space.high)

@@ -145,17 +145,17 @@ def _require_statics(scene: Scene) -> None:
             f"{owner}: it has particles ({next(iter(scene.particles))!r}); only bodies have an equilibrium here"
         )
     if scene.links:
-        raise ValueError(f"{owner}: link {next(iter(scene.links))!r} has no mass; give the frame a body instead")
+        raise ValueError(f"{owner}: link {next(iter(scene.links))!r} has no mass; use a body in place of the link")
     if scene.touching():
         raise ValueError(
-            f"{owner}: bodies have a material and may touch, and contacts are not part of it; add them with material=None, "
-            f"or run "
-            "the scene with damping until it rests"
+            f"{owner}: bodies have a material, and contacts are not supported here; add them with material=None, "
+            "or run the scene with damping until it rests"
         )
     for force in scene.forces.values():
         if force.kind == "motor" and force.bounded:
             raise ValueError(
-                f"{owner}: motor {force.name!r} has a speed and no gain; hold its joint (held=[...]) or leave the motor out"
+                f"{owner}: motor {force.name!r} has a speed but no damping; hold its joint (held=[...]) or leave the "
+                "motor out"
             )
 
 
@@ -320,9 +320,8 @@ class _Search:
         far = np.abs((self.y - start)[self._positions()]).reshape(self.n, 3).max(axis=1)
         name = self.model.body_names[int(far.argmax())]
         raise NoSolution(
-            f"equilibrium of scene {self.model.name!r}: body {name!r} moves away without end; nothing holds it against the "
-            f"forces: "
-            "give it a joint, a spring or a cable"
+            f"equilibrium of scene {self.model.name!r}: body {name!r} moves away without bound; "
+            "connect it by a joint, a spring or a cable"
         )
 
     def _step(self, d: Vector, f: Vector) -> bool:
@@ -433,10 +432,9 @@ class _Search:
             value = values[name][0]
             if force.side * (value - force.rest) < -1e-9:
                 raise ValueError(
-                    f"equilibrium of scene {self.model.name!r}: joint {name!r} would be at {value:.4g}, beyond its stop at "
-                    f"{force.rest:.4g}, and stops do not hold here; hold the joint (held=[{name!r}]) with its initial pose "
-                    f"at the "
-                    "stop, or change the stop"
+                    f"equilibrium of scene {self.model.name!r}: joint {name!r} would be at {value:.4g}, beyond its "
+                    f"stop at {force.rest:.4g}, and stops are not supported here; hold the joint (held=[{name!r}]) "
+                    "with its initial pose at the stop, or change the stop"
                 )
 
 

@@ -130,7 +130,7 @@ class BodyHandle(Touching):
     def _require_free(self, what: str) -> None:
         """Raises ValueError for a body that moves by command."""
         if self.scene_item.motion is not None:
-            raise ValueError(f"body {self.name!r}: its {what} is that of its motion; change it with sim.set_motion")
+            raise ValueError(f"body {self.name!r}: its {what} is prescribed; change it with sim.set_motion")
 
     # Pose -------------------------------------------------------------------------------------------------------------
 
@@ -168,8 +168,8 @@ class BodyHandle(Touching):
         held = [name for name in joints if name not in self._run.released]
         if held:
             tree = model.tree is not None
-            way = "set sim.joint(name).position" if tree else "use coordinates='joint', in which joints can be set"
-            raise ValueError(f"body {self.name!r}: joint {held[0]!r} holds it, so that its {what} cannot be set; {way}")
+            way = "set sim.joint(name).position" if tree else "use coordinates='joint' and set the joint"
+            raise ValueError(f"body {self.name!r}: joint {held[0]!r} holds it, so its {what} cannot be set; {way}")
 
     @property
     def _owner(self) -> str:
@@ -311,8 +311,7 @@ class JointHandle(Handle):
         found: float | None = self._run._joint_value(self.name, which)
         if found is None:
             raise ValueError(
-                f"joint {self.name!r} ({self.scene_item.kind}) has no single coordinate; sim.joint_state() has those of all "
-                "joints"
+                f"joint {self.name!r} ({self.scene_item.kind}) has no single coordinate; use sim.joint_state()"
             )
         return found
 
@@ -358,7 +357,9 @@ class JointHandle(Handle):
         row = motor_row(self._run.model, self._run._system, names[0])
         taken = inputs_of(row)
         if not taken:
-            raise ValueError(f"motor {names[0]!r} of joint {self.name!r} has no target, as its effort is a function's")
+            raise ValueError(
+                f"motor {names[0]!r} of joint {self.name!r} has no target, because a function computes its effort"
+            )
         return names[0], row, next(key for key in ("position", "speed", "effort") if key in taken)
 
     def release(self) -> None:
@@ -412,7 +413,7 @@ class ParticlesHandle(Handle):
         own, pinned = self._block(1), self.scene_item.pinned
         new = real_array(f"particles {self.name!r}", "velocity", value, own.shape)
         if new[pinned].any():
-            raise ValueError(f"particles {self.name!r}: pinned ones take no velocity; give zeros for them")
+            raise ValueError(f"particles {self.name!r}: pinned particles cannot move; give zeros for them")
         with self._run._booked(WRITTEN, f"velocities of {self.name!r}"):
             own[:] = self.scene_item.mass[:, None] * new
 

@@ -102,7 +102,7 @@ class Queries:
                     f"gap: unknown body or obstacle {name!r}; those with a material are {', '.join(self._names)}"
                 )
         if a == b:
-            raise ValueError(f"gap: {a!r} is named twice; name two bodies or obstacles")
+            raise ValueError(f"gap: {a!r} is given twice; give two bodies or obstacles")
         found = [query.closest_points(self._tables, i, j) for i in self._colliders[a] for j in self._colliders[b]]
         return Gap(*min(found, key=lambda points: points.distance))
 
@@ -171,7 +171,7 @@ def show_table(tables: dict[str, Any], name: str, most: int) -> str:
     wanted = [one for one in full if one == name or one.endswith(f".{name}")]
     arrays = {id(_at(tables, one)): one for one in reversed(wanted)}
     if len(arrays) != 1:
-        which = f"{name!r} is in {', '.join(wanted)}; give one of these" if arrays else f"no table is called {name!r}; "
+        which = f"{name!r} is in {', '.join(wanted)}; give one of these" if arrays else f"there is no table {name!r}; "
         raise ValueError(which if arrays else which + f"there are {', '.join(full)}")
     (path,) = arrays.values()
     owner, field = path.split(".")
@@ -321,7 +321,7 @@ class Inspection:
 
     def _require_system(self) -> Model:
         if self.settings["coordinates"] == "generalized":
-            raise ValueError("generalized coordinates have no constraint system of joints; take coordinates='maximal'")
+            raise ValueError("generalized coordinates have no constraint system of joints; use coordinates='maximal'")
         return self.model
 
     @functools.cached_property

@@ -172,17 +172,17 @@ class Live(Applying, Branching):
             kinds = [kind for kind in kinds if tables[kind][name] is own]
             if not kinds:
                 raise UnknownName(
-                    f"{item!r:.80} is nothing of scene {scene.name!r}; give what add_body, hinge, … returned"
+                    f"{item!r:.80} is not part of scene {scene.name!r}; give an object that add_body, hinge, … returned"
                 )
         if len(kinds) > 1:
             ways = " or ".join(f"sim.{kind}({name!r})" for kind in kinds)
-            raise UnknownName(f"{name!r} is the name of several things of scene {scene.name!r}; use {ways}")
+            raise UnknownName(f"{name!r} is the name of several objects of scene {scene.name!r}; use {ways}")
         if not kinds:
             known = [*scene.bodies, *scene.joints, *scene.obstacles, *scene.particles]
             near = closest(name, known)
             hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(known[:8])}"
             if name in scene.forces:
-                hint = ", but for a force; see sim.set_motor, sim.efforts, and sim.joint(name).target of its joint"
+                hint = "except a force; see sim.set_motor, sim.efforts, and sim.joint(name).target of its joint"
             raise UnknownName(f"nothing in scene {scene.name!r} is called {name!r:.80}{hint}")
         handle = KINDS[kinds[0]](self, tables[kinds[0]][name])
         if isinstance(item, str):
@@ -250,7 +250,7 @@ class Live(Applying, Branching):
         if second is not None:
             if first == second:
                 name = self.recorder.owners.names[first]
-                raise ValueError(f"contact_force: {name!r} is named twice; name two things")
+                raise ValueError(f"contact_force: {name!r} is given twice; give two objects")
             mine, theirs = mine & (ones == second), theirs & (others == second)
         return np.asarray(forces[mine].sum(axis=0) - forces[theirs].sum(axis=0))
 
@@ -277,7 +277,7 @@ class Live(Applying, Branching):
         name, names = name_of(item, self.model.scene), self.recorder.owners.names
         if name not in names:
             known = ", ".join(names[:8]) or "none"
-            raise ValueError(f"contact_force: {name!r:.80} is no body or obstacle of this run; there are {known}")
+            raise ValueError(f"contact_force: {name!r:.80} is not a body or obstacle of this run; there are {known}")
         return names.index(name)
 
 

@@ -145,13 +145,13 @@ def inspect(file: h5py.File, size: int) -> int:
     _inspect_attributes("the file", file, size)
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-            raise Refused(f"{name!r} is a link to elsewhere, which a trajectory has no use for")
+            raise Refused(f"{name!r} is an external link, which trajectories do not contain")
         item = file[name]
         _inspect_attributes(repr(name), item, size)
         if isinstance(item, h5py.Dataset):
             total += _inspect_dataset(name, item)
             if total > min(MOST_DEFLATED * size + SMALL, MOST_BYTES):
-                raise Refused(f"its arrays are said to hold more than {total} bytes, and the file has {size}")
+                raise Refused(f"its arrays claim to have more than {total} bytes, and the file has {size}")
     return total
 
 
@@ -159,12 +159,12 @@ def _inspect_dataset(name: str, item: h5py.Dataset) -> int:
     """The bytes that an array holds. Raises Refused."""
     made = item.id.get_create_plist()
     if made.get_external_count() > 0:
-        raise Refused(f"variable {name!r} is in another file, which a trajectory has no use for")
+        raise Refused(f"variable {name!r} is in another file; trajectories are a single file")
     if made.get_layout() == h5py.h5d.VIRTUAL:
-        raise Refused(f"variable {name!r} is made of parts of other files, which a trajectory has no use for")
+        raise Refused(f"variable {name!r} consists of parts of other files; trajectories are a single file")
     codes = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
     if any(code not in FILTERS for code in codes) or len(codes) > len(FILTERS):
-        raise Refused(f"variable {name!r} is packed in a way (filters {codes}) that a trajectory has no use for")
+        raise Refused(f"variable {name!r} uses filters ({codes}) that trajectories do not use")
     kind = item.id.get_type()
     if kind.get_class() not in TYPES:
         raise Refused(f"variable {name!r} holds {item.dtype}, expected numbers or text")
@@ -187,7 +187,7 @@ def _inspect_attributes(what: str, item: Any, size: int) -> None:
         space = one.get_space()
         points = space.get_simple_extent_npoints() if space.get_simple_extent_type() != h5py.h5s.NULL else 0
         if points * one.get_type().get_size() > size:
-            raise Refused(f"attribute {one.name!r} of {what} is said to be larger than the file")
+            raise Refused(f"attribute {one.name!r} of {what} claims to be larger than the file")
 
 
 def _attributes(item: Any) -> dict[str, Any]:

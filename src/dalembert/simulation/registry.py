@@ -108,7 +108,7 @@ def register(family: Family) -> Family:
     """Add a family of methods; use it as a decorator. Raises ValueError for a name that is taken."""
     taken = set(names()) & set(family.names())
     if taken:
-        raise ValueError(f"there is a method {sorted(taken)[0]!r} already; give {family.__name__} another name")
+        raise ValueError(f"there is already a method {sorted(taken)[0]!r}; give {family.__name__} another name")
     FAMILIES.append(family)
     return family
 
@@ -244,7 +244,7 @@ def check_step(dt: Any, frame_rate: float) -> None:
     """Raises ValueError for a fixed step that no run would ever get on with."""
     if dt is not None and positive("dt", dt, "s") * frame_rate < 1.0 / MOST_STEPS_A_FRAME:
         raise ValueError(
-            f"dt is {dt!r} s, and there would be {1.0 / (float(dt) * frame_rate):.3g} steps from one frame to the next; "
+            f"dt is {dt!r} s, so there would be {1.0 / (float(dt) * frame_rate):.3g} steps from one frame to the next; "
             f"give a longer step, or a frame_rate above {frame_rate:g} Hz"
         )
 

@@ -41,10 +41,11 @@ class Turn:
         if not self._lock.acquire(blocking=False):
             if self._holder == threading.get_ident():
                 raise RuntimeError(
-                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
+                    "a controller, or another function of a run, cannot advance the run that calls it; return from "
+                    "the function to continue"
                 )
             raise RuntimeError(
-                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
+                "this Simulation is being advanced by another thread; give each thread its own Simulation, or use "
                 "run_batch or sweep"
             )
         self._holder = threading.get_ident()

@@ -99,9 +99,9 @@ def require_scene(scene: Any) -> None:
     if isinstance(scene, Scene | Model):
         return
     if scene is Scene:
-        way = 'make one: scene = Scene("name")'
+        way = 'create one: scene = Scene("name")'
     elif isinstance(getattr(scene, "scene", None), Scene):
-        way = "give its attribute scene"
+        way = "pass its attribute scene"
     elif isinstance(scene, str):
         way = "for a scene of the gallery give gallery.load(name).build(), for a model file load_model(path).scene"
     else:

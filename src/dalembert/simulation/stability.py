@@ -151,8 +151,8 @@ def advice_on_steps(simulation: Any, duration: float) -> str | None:
     if steps <= MOST_STEPS:
         return None
     return (
-        f"method {method!r} has to take {steps:.0f} steps a frame to keep stable on {mode.name!r} (ω = {mode.frequency:.3g} "
-        f"rad/s); method={IMPLICIT!r} takes longer ones"
+        f"method {method!r} has to take {steps:.0f} steps per frame to be stable for {mode.name!r} (ω = {mode.frequency:.3g} "
+        f"rad/s); method={IMPLICIT!r} can take longer steps"
     )
 
 

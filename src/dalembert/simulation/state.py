@@ -34,7 +34,7 @@ def name_of(item: str | Named, scene: Scene) -> str:
     )  # fmt: skip
     if not isinstance(name, str) or not any(table.get(name) is own for table in tables):
         raise ValueError(
-            f"{item!r:.80} is nothing of scene {scene.name!r}; give a name, or what add_body, hinge, … returned"
+            f"{item!r:.80} is not part of scene {scene.name!r}; give a name, or an object that add_body, hinge, … returned"
         )
     return name
 
@@ -287,9 +287,7 @@ class State:
         def momenta(rows: np.ndarray, v: np.ndarray) -> np.ndarray:
             held = rows[(inverse[rows] == 0.0) & v.any(axis=1)]
             if len(held):
-                raise ValueError(
-                    f"state: particle_velocity[{held[0]}] is that of a pinned particle, which stays where it is"
-                )
+                raise ValueError(f"state: particle_velocity[{held[0]}] is that of a pinned particle, which cannot move")
             return np.asarray(v * mass[rows, None])
 
         values = self.particle_momentum * inverse[:, None]
@@ -312,8 +310,8 @@ class State:
             held = sorted(moved & set(rows.tolist()))
             if held:
                 raise ValueError(
-                    f"state: {name} of body {self.model.body_names[held[0]]!r} is that of its motion; change it with "
-                    "Simulation.set_motion, where its motion is 'set'"
+                    f"state: {name} of body {self.model.body_names[held[0]]!r} is prescribed; change it with "
+                    "Simulation.set_motion if its motion is 'set'"
                 )
             write(rows, values)
 

@@ -71,8 +71,9 @@ def choose_step(model: Model, method: str, frame_rate: float, control_rate: floa
     ]
     if pairs:
         raise ValueError(
-            f"method {method!r} takes fixed steps, and no rule chooses them with {pairs[0]!r}, a law between all particles; "
-            "give dt, in s, such as a hundredth of the shortest time in which two of them pass each other"
+            f"method {method!r} takes fixed steps, which cannot be chosen automatically with {pairs[0]!r}, a law "
+            "between all particles; give dt, in s, such as a hundredth of the shortest time in which two of them "
+            "pass"
         )
     with np.errstate(all="ignore"):
         bounds = [bound for bound in _bounds(model, method) if bound.step > 0.0]

@@ -59,7 +59,7 @@ VARIABLES: dict[str, Variable] = {
         ("time",), "J", "energy removed by projection on the constraints since the start, an error"
     ),
     "constraint_work": Variable(
-        ("time",), "J", "work done by constraint forces since the start, an error unless they move"
+        ("time",), "J", "work done by constraint forces since the start; an error unless constraints move"
     ),
     "balance": Variable(("time",), "J", "error of the energy: its change since the start less the work of forces"),
     "linear_impulse_balance": Variable(("time", "xyz"), "kg m/s", "residual of linear momentum"),
@@ -79,31 +79,37 @@ VARIABLES: dict[str, Variable] = {
     "obstacle_contact_force": Variable(
         ("time", "obstacle", "xyz"), "N", "of all contacts on the obstacle in the last step, world axes"
     ),
-    "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
-    "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
-    "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
+    "contacts": Variable(("time",), "1", "contact points in the last step"),
+    "penetration": Variable(("time",), "m", "deepest overlap since the last frame"),
+    "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the last frame"),
     # Contact points, frame after frame: see `contact_points`
     "contact_point_count": Variable(
-        ("time",), "1", "contact points of each frame, −1 where they were not kept", dtype="i4"
+        ("time",), "1", "number of contact points of each frame, −1 if not recorded", dtype="i4"
     ),
-    "contact_point_start": Variable(("time",), "1", "where the points of each frame begin", dtype="i4"),
+    "contact_point_start": Variable(("time",), "1", "index of the first point of each frame", dtype="i4"),
     "contact_point_a": Variable(
-        ("contact_point",), "1", "first body; from the number of bodies on, obstacles in their order", dtype="i4"
+        ("contact_point",),
+        "1",
+        "index of the first body; for obstacles, the number of bodies plus their index",
+        dtype="i4",
     ),
-    "contact_point_b": Variable(("contact_point",), "1", "second body or obstacle, likewise", dtype="i4"),
+    "contact_point_b": Variable(("contact_point",), "1", "index of the second body or obstacle, likewise", dtype="i4"),
     "contact_point_manifold": Variable(
-        ("contact_point",), "1", "points of a frame with the same number are of the same two convex parts", dtype="i4"
+        ("contact_point",),
+        "1",
+        "points with the same number in a frame belong to the same two convex parts",
+        dtype="i4",
     ),
     "contact_point_position": Variable(("contact_point", "xyz"), "m", "midway between the surfaces, world axes"),
     "contact_point_normal": Variable(("contact_point", "xyz"), "1", "unit, from a to b, world axes", dtype="f4"),
     "contact_point_separation": Variable(
-        ("contact_point",), "m", "distance of the surfaces, negative where they overlap", dtype="f4"
+        ("contact_point",), "m", "distance of the surfaces, negative in overlap", dtype="f4"
     ),
     "contact_point_force": Variable(("contact_point", "xyz"), "N", "on b, the mean over the last step, world axes"),
     "solver_iterations": Variable(
-        ("time",), "1", "iterations for one solution of the constraint system, since the frame before"
+        ("time",), "1", "iterations for one solution of the constraint system, since the last frame"
     ),
-    "solver_residual": Variable(("time",), "1", "largest relative residual of these solutions since the frame before"),
+    "solver_residual": Variable(("time",), "1", "largest relative residual of these solutions since the last frame"),
 }
 
 MAX_VALUES = 500_000_000  # numbers in one variable: 4 GB
@@ -512,7 +518,7 @@ class Trajectory:
         index = max(int(np.searchsorted(self.times, time + 1e-9 * max(1.0, abs(time)), side="right")) - 1, 0)
         if not points.kept[index]:
             raise ValueError(
-                f"the contact points of the frame at {self.times[index]:g} s were not kept; ask for another"
+                f"the contact points of the frame at {self.times[index]:g} s were not recorded; choose another time"
             )
         return points.listed(index)
 
@@ -547,7 +553,7 @@ class Trajectory:
         listed = groups if isinstance(groups, list) else []
         known = {str(group.get("name")): group for group in listed if isinstance(group, dict)}
         if name not in known:
-            raise KeyError(f"no particles are called {name!r}; there are {', '.join(known) or 'none'}")
+            raise KeyError(f"there are no particles {name!r}; there are {', '.join(known) or 'none'}")
         selected = self.dataset.isel(particle=particle_span(known[name], self.particle_number), missing_dims="ignore")
         return selected[[v for v in selected.data_vars if "particle" in self.dataset[v].dims]]
 
@@ -605,7 +611,7 @@ class Trajectory:
 
         if Path(path).suffix.lower() in TABLES:
             raise ValueError(
-                f"{str(path)!r} is a table, without all of the run; read it with pandas, and save runs as .nc"
+                f"{str(path)!r} is a table, which does not contain the whole run; read it with pandas, and save runs as .nc"
             )
         return cls(read(Path(path)), source=str(path))
 

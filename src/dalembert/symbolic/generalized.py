@@ -507,7 +507,7 @@ def _pose(body: Body, place: Any, variables: Variables) -> tuple[list[Node], lis
     x = [variables.read(f"{what}, {axis}", value) for axis, value in zip("xyz", position, strict=True)]
     rotation = rotation_of(f"orientation of body {body.name!r}", orientation, variables)
     if set(variables.v) & set(needed([*x, *rotation])):
-        raise ValueError(f"{what} has rates in it; it may depend on the coordinates and on time")
+        raise ValueError(f"{what} contains rates; it can depend on coordinates and time only")
     return x, rotation
 
 

@@ -74,7 +74,7 @@ def _driver(motion: Motion, n: int, method: str, dt: float | None, rtol: float, 
     if tableau.partitioned == 2:
         raise ValueError(f"method {method!r} needs the free motion of rigid bodies; use another method")
     if not (0.0 < rtol < np.inf and 0.0 <= atol < np.inf):
-        raise ValueError(f"rtol must be above zero and atol not below it, both finite, not {rtol!r} and {atol!r}")
+        raise ValueError(f"rtol must be positive and atol ≥ 0, both finite; got {rtol!r} and {atol!r}")
     options = make_options(
         tableau, 2 * n + 1, adaptive=dt is None, rtol=rtol, atol=atol,
         weights=np.concatenate([np.ones(2 * n), [0.0]]),
@@ -102,7 +102,7 @@ def _initialize(
         worst = int(np.argmax(moved))
         what = "coordinate" if worst < n else "rate of"
         raise ValueError(
-            f"the start does not meet the constraints: {what} {names[worst % n]!r} is {given[worst]:.9g}, and the nearest "
+            f"the start violates the constraints: {what} {names[worst % n]!r} is {given[worst]:.9g}, and the nearest "
             f"start that does has {y[worst]:.9g}; correct it, or pass assemble=True"
         )
     y[2 * n] = 0.0
@@ -114,7 +114,7 @@ def _stopped(motion: Motion, names: Sequence[str], status: int, driver: Driver, 
     if status in MESSAGES:
         spread = np.abs(driver.attempt(record.states[-1])[len(names) : 2 * len(names)])
         worst = int(np.argmax(np.where(np.isfinite(spread), spread, np.inf)))
-        message += f"; {names[worst]!r} changes fastest, at {spread[worst]:.3g} a second"
+        message += f"; {names[worst]!r} changes fastest, at {spread[worst]:.3g} per second"
     counts = driver.counts
     solution = Solution(
         np.array(record.times), np.array(record.states), status, message, counts["steps"], counts["rejected"],

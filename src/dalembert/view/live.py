@@ -47,10 +47,10 @@ def refusal(served_at: str, hosts: list[str], origins: list[str]) -> str:
     """
     asked = [_parsed(host) for host in hosts]
     if len(asked) != 1 or asked[0] is None:
-        return "the request names no host, or more than one"
+        return "the request has no host header, or several"
     name, port = asked[0]
     if not _is_ours(name, served_at):
-        return f"the page is not served as {name!r:.100}; use its address as it was printed, or localhost"
+        return f"the page is not served as {name!r:.100}; use the printed address, or localhost"
     for origin in origins:
         scheme, _, rest = origin.partition("://")
         found = _parsed(rest) if scheme in ("http", "https") else None
@@ -103,9 +103,7 @@ def guarded(served_at: str, audience: Audience | None = None) -> Iterator[None]:
         finally:
             sockets.serve = serve  # type: ignore[misc]
     if not started:
-        raise RuntimeError(
-            "this version of viser starts its server in a way that cannot be guarded; install another one"
-        )
+        raise RuntimeError("the server of this version of viser cannot be secured; install another version")
 
 
 def _checked(
@@ -135,9 +133,11 @@ def exposure(host: str) -> str:
     if host in LOOPBACK:
         return ""
     return (
-        f"\nwarning: {host} is not only this machine's: who reaches that port sees the scene, and can steer the run, "
-        "grab bodies and switch scenes of the gallery. There is no password and no encryption; files are not served. Use it "
-        "in a network that you trust, or stay on 127.0.0.1 and tunnel the port."
+        f"\nwarning: {host} can be reached from other machines: anyone who connects to the port sees the scene, and "
+        "can steer "
+        "the run, pull bodies and switch gallery scenes. There is no password and no encryption; files are not "
+        "served. Use it "
+        "only in a trusted network, or use 127.0.0.1 and tunnel the port."
     )
 
 

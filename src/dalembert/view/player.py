@@ -54,7 +54,7 @@ class Animation:
         if not 120 <= height <= 4000:
             raise ValueError(f"height is {height!r}; give the height in pixels, 120 to 4000")
         if not len(trajectory):
-            raise ValueError(f"{trajectory.scene_name!r} has no instants: there is nothing to show; run it first")
+            raise ValueError(f"{trajectory.scene_name!r} has no frames: there is nothing to show; run it first")
         self.trajectory, self.speed, self.height, self.autoplay = trajectory, float(speed), int(height), autoplay
 
     def __repr__(self) -> str:

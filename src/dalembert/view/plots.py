@@ -127,7 +127,7 @@ def ledger_parts(trajectory: Any) -> list[tuple[str, np.ndarray]]:
     if "balance" in trajectory and "work" in trajectory:
         error = trajectory["balance"].values
         earned = trajectory["kinetic"].values + trajectory["potential"].values - trajectory["work"].values.sum(axis=1)
-        taken += [("energy error", -error), ("taken by moving coordinates", error - (earned - earned[0]))]
+        taken += [("energy error", -error), ("work of moving coordinates", error - (earned - earned[0]))]
     scale = max(float(np.abs(values).max(initial=0.0)) for _, values in parts)
     return [*parts, *((label, v) for label, v in taken if np.abs(v).max(initial=0.0) > NEGLIGIBLE * scale)]
 
@@ -209,7 +209,7 @@ class Plots:
         if name not in bodies or "momentum" not in run:
             ways = [f"joints: {_listed(coordinates)}"]
             ways += [f"bodies: {_listed(bodies)}"] if "momentum" in run else []
-            raise ValueError(f"there is no phase portrait of {name!r}; ask for {'; '.join(ways)}")
+            raise ValueError(f"there is no phase portrait of {name!r}; choose {'; '.join(ways)}")
         x, p = run.body(name)["position"].values, run.body(name)["momentum"].values
         described = {str(body.get("name")): body for body in run.scene_description.get("bodies", [])}
         mass = described.get(name, {}).get("mass")
@@ -229,7 +229,7 @@ class Plots:
         run = self.trajectory
         names = [name for name in ("joint_error", "joint_velocity_error") if name in run]
         if not names or not run.joints:
-            raise ValueError(f"{run.scene_name!r} has no joint errors to plot: no joint of it was recorded")
+            raise ValueError(f"{run.scene_name!r} has no joint errors to plot: no joints were recorded")
         figure = new_figure(figure, 2.0 * len(names))
         axes = arranged(figure, len(names))
         units = {"joint_error": "position error, m", "joint_velocity_error": "velocity error, m/s"}
@@ -265,7 +265,7 @@ class Plots:
                     "bodies in contact": run.bodies if "contact_force" in run else [],
                     "obstacles": run.obstacles if "obstacle_contact_force" in run else []}  # fmt: skip
             listed = "; ".join(f"{kind}: {_listed(names)}" for kind, names in ways.items() if names)
-            raise ValueError(f"no forces of {name!r} were recorded; ask for {listed or 'another run: none were'}")
+            raise ValueError(f"no forces of {name!r} were recorded; choose {listed or 'another run: none were'}")
         figure = new_figure(figure, 2.2 * len(vectors))
         axes = arranged(figure, len(vectors))
         for axis, (label, values) in zip(axes, vectors, strict=True):
@@ -351,7 +351,7 @@ class Plots:
         stages = run.report.get("stages")
         stages = {str(k): float(v) for k, v in stages.items() if v} if isinstance(stages, dict) else {}
         if not stages:
-            raise ValueError(f"{run.scene_name!r} has no stage times: its steps were not timed")
+            raise ValueError(f"{run.scene_name!r} has no stage times: they were not measured")
         if ax is None:
             figure = new_figure(figure, 0.9 + 0.3 * len(stages), width=6.0)
             ax = figure.subplots()
@@ -370,7 +370,7 @@ class Plots:
         labels = {"contacts": "contacts", "penetration": "overlap, m", "contact_residual": "residual, m/s"}
         names = [name for name in labels if name in run]
         if not names:
-            raise ValueError(f"{run.scene_name!r} has no contacts to plot: they are recorded in time steps of contact")
+            raise ValueError(f"{run.scene_name!r} has no contacts to plot: method 'time_stepping' records them")
         figure = new_figure(figure, 0.6 + 1.3 * len(names))
         axes = arranged(figure, len(names))
         for axis, name in zip(axes, names, strict=True):
@@ -391,7 +391,7 @@ class Plots:
                  (("effort", "effort, N or N m"), ("work", "work, J")) if variable in run]  # fmt: skip
         lines = [(label, values) for label, values in lines if np.isfinite(values).any()]
         if not lines:
-            raise ValueError(f"of force {name!r} neither effort nor work was recorded")
+            raise ValueError(f"of force {name!r} neither effort nor work were recorded")
         figure = new_figure(figure, 0.6 + 1.6 * len(lines))
         axes = arranged(figure, len(lines))
         for axis, (label, values) in zip(axes, lines, strict=True):

@@ -191,7 +191,7 @@ def rerun(trajectory: Trajectory) -> str:
     for setting, value in _object(known.get("settings_not_kept")).items():
         lines += [f"# {setting}: {value}"[:200].replace("\n", " ")]
     if trajectory.times[0] > 0.0:
-        lines += [f"# went on from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
+        lines += [f"# resumed from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
     return "\n".join([*lines, f"run = dal.simulate(\n    {call},\n)", "print(run.report)"])
 
 
@@ -256,7 +256,7 @@ def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
     """
     path = require_suffix(path, *PAGES)
     if not len(trajectory):
-        raise ValueError("the trajectory is empty: there is nothing to report")
+        raise ValueError("the trajectory has no frames: there is nothing to report")
     page = fill(
         resource("report.html"),
         title=html.escape(trajectory.scene_name),

@@ -146,7 +146,7 @@ class Pictures:
         self.frames = Frames(places, np.reshape([body.orientation for body in bodies], (-1, 4)), rows)
         self.frames.add_trajectory(trajectory, np.arange(len(trajectory.bodies)))
         if not len(self.frames):
-            raise ValueError(f"{trajectory.scene_name!r} has no instants: there is nothing to draw")
+            raise ValueError(f"{trajectory.scene_name!r} has no frames: there is nothing to draw")
         self._recorded = len(trajectory.bodies)
         moved = trajectory["position"].values, trajectory["orientation"].values, recorded_particles(trajectory)
         past = slice(None) if until is None else slice(max(1, int(np.sum(trajectory.times <= until + 1e-12))))
@@ -330,7 +330,7 @@ def save_movie(
     path = require_suffix(path, *MOVIES)
     kind = path.suffix.lower()
     if len(trajectory) < 2 or not trajectory.times[-1] > trajectory.times[0]:
-        raise ValueError(f"{trajectory.scene_name!r} has a single instant: there is no film of it; run it first")
+        raise ValueError(f"{trajectory.scene_name!r} has a single frame: a film needs several; run it first")
     rate, (width, height) = RATES[kind] if rate is None else float(rate), size or SIZES[kind]
     for name, value in (("speed", speed), ("rate", rate)):
         if not (np.isfinite(value) and value > 0.0):

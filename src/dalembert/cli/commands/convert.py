@@ -84,7 +84,7 @@ def convert(
         thing, settings, warnings = found or (*load(source, False, root=root), ())
         if duration is not None:
             if isinstance(thing, Trajectory):
-                raise ValueError(f"{source}: it is a run already; leave out --duration")
+                raise ValueError(f"{source}: it is a recorded run; leave out --duration")
             settings.pop("duration", None)
             thing = Simulation(thing, **settings).advance(duration)
         options = {"time": time, "speed": speed, "size": size, "contacts": contacts}

@@ -92,7 +92,7 @@ def methods() -> int:
     print("Options of methods")
     for each in registry.classes():
         print(f"  {each.__name__:24} {', '.join(registry.option_words(each))}")
-    print("Solvers of contact (--solver)")
+    print("Contact solvers (--solver)")
     for name, own in SOLVERS.items():
         print(f"  {name:24} {own.help}; at most {own.iterations} passes, to {own.tolerance:g} {own.unit}")
     return 0

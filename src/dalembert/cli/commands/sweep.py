@@ -124,14 +124,14 @@ def keep_dataset(found: xarray.Dataset, path: Path) -> None:
         write(found, path, hashed=False)
     except OSError as error:
         saved = rescue(found, path)
-        members = f"the members are safe in {str(path.parent)!r}"
+        members = f"the members are saved in {str(path.parent)!r}"
         raise OSError(f"{path}: {error}; {members}" + (f", the dataset in {saved}" if saved else "")) from error
 
 
 def read_over(vary: tuple[str, ...], samples: Path | None) -> Any:
     """The grid of --vary, or the samples of a table. Raises ValueError, OSError."""
     if (samples is None) == (not vary):
-        raise ValueError("nothing is varied, or twice: give --vary name=start:stop:count, or --samples FILE.csv")
+        raise ValueError("give exactly one of --vary name=start:stop:count, or --samples FILE.csv")
     if samples is not None:
         import csv
 
@@ -142,7 +142,7 @@ def read_over(vary: tuple[str, ...], samples: Path | None) -> Any:
             except csv.Error as error:
                 raise ValueError(f"{samples}: line {table.line_num}: {error}") from error
         if any(None in row or None in row.values() for row in rows):
-            raise ValueError(f"{samples}: a line has more or fewer values than the first has names")
+            raise ValueError(f"{samples}: the number of values differs from the number of names in the first line")
         return [{name.strip(): value_of(text.strip()) for name, text in row.items()} for row in rows]
     found: dict[str, Any] = {}
     for word in vary:
@@ -173,7 +173,7 @@ def values_of(text: str, word: str) -> Any:
         raise ValueError(f"--vary {word}: start and stop must be numbers")
     if scale == "log":
         if not (first > 0 and last > 0):
-            raise ValueError(f"--vary {word}: start and stop must be above zero to be spaced evenly in ratio")
+            raise ValueError(f"--vary {word}: start and stop must be above zero for logarithmic spacing")
         return [float(value) for value in np.geomspace(first, last, number)]
     values = np.linspace(first, last, number)
     whole = isinstance(first, int) and isinstance(last, int) and bool(np.all(values == np.round(values)))
@@ -245,7 +245,7 @@ def tell(found: xarray.Dataset, folder: Path, as_json: bool) -> int:
             print(f"  and {len(told) - TOLD} more; see the variable 'error'")
         print(f"saved {(folder / DATASET).resolve()}")
         if interrupted:
-            print("interrupted; the same command goes on from here", file=sys.stderr)
+            print("interrupted; run the same command again to continue", file=sys.stderr)
     return INTERRUPTED if interrupted else FAILED if failed else DONE
 
 

@@ -172,7 +172,7 @@ class InverseKinematics:
             else:
                 damping *= DAMPING_GROWS
         raise ValueError(
-            f"inverse kinematics: no coordinates near the start reach {', '.join(targets)}; the nearest miss is "
+            f"inverse kinematics: no coordinates near the start reach {', '.join(targets)}; the smallest error is "
             f"{np.abs(error).max():.3g}; try another start, or a target within reach"
         )
 

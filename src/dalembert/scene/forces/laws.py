@@ -49,7 +49,7 @@ def register(law: Law) -> Law:
     """Add a law to those that kernels dispatch on. Raises ValueError for a name that is taken, and for a function from
     outside the package, which no kernel is compiled with."""
     if law.name in LAWS:
-        raise ValueError(f"law {law.name!r}: there is one of that name already; choose another")
+        raise ValueError(f"law {law.name!r}: the name is already in use; choose another")
     if not law.exert.__module__.startswith(f"{__package__}."):
         raise ValueError(
             f"law {law.name!r}: it is defined in {law.exert.__module__!r}; put its file in dalembert/scene/forces, or use "

@@ -91,11 +91,11 @@ class Shape:
 
     def moments(self) -> Moments:
         """Volume, centre of mass and gyration tensor. Raises ValueError for a shape without volume."""
-        raise ValueError(f"mass_properties: {self!r:.80} has no volume; give a solid such as Box(1, 1, 1)")
+        raise ValueError(f"mass_properties: {self!r:.80} has no volume; use a solid such as Box(1, 1, 1)")
 
     def bounding_radius(self) -> float:
         """The radius, m, of a sphere about the origin that contains the shape."""
-        raise ValueError(f"bounding_radius: {self!r:.80} has no end; give a shape such as Box(1, 1, 1)")
+        raise ValueError(f"bounding_radius: {self!r:.80} is unbounded; use a shape such as Box(1, 1, 1)")
 
     def size(self) -> tuple[float, float, float]:
         """The three numbers that describe the shape in compiled functions."""

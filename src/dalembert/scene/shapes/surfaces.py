@@ -118,7 +118,7 @@ class TriangleMesh(Shape):
         indices = indices[with_area(self.vertices, indices)]
         if len(indices) == 0:
             raise ValueError(
-                "TriangleMesh: no face has an area; give at least one triangle whose corners are not in line"
+                "TriangleMesh: no face has an area; give at least one triangle whose corners are not on a line"
             )
         indices.flags.writeable = False
         self.faces = indices
@@ -179,7 +179,7 @@ class HeightField(Shape):
         self.heights = real_array("HeightField", "heights", heights, (-1, -1))
         nx, ny = self.heights.shape
         if min(nx, ny) < 2:
-            raise ValueError(f"HeightField: heights of shape ({nx}, {ny}) make no cell; give at least 2 × 2")
+            raise ValueError(f"HeightField: heights of shape ({nx}, {ny}) have no cell; give at least 2 × 2")
         require_size("HeightField", 2 * (nx - 1) * (ny - 1))
         pair = spacing if isinstance(spacing, tuple | list | np.ndarray) else (spacing, spacing)
         if len(pair) != 2:

@@ -140,29 +140,27 @@ class RungeKutta(Method):
         motor = model.scene.forces[limited[0]] if limited else None
         if motor is not None and motor.kind == "servo" and motor.limit == np.inf:
             raise ValueError(
-                f"method {self.name!r} cannot run {limited[0]!r}: motors without damping take time steps, method="
+                f"method {self.name!r} cannot run {limited[0]!r}: motors without damping need method="
                 f"{TIME_STEPPING!r}; or, as it has no limit, prescribe the speed of its joint: "
                 f"add_motion({limited[0]!r}, {motor.joint.name!r}, speed={motor.target:g})"
             )
         if limited:
             raise ValueError(
-                f"method {self.name!r} cannot run {limited[0]!r}: stops, dry friction and motors without damping take time "
-                f"steps; use method={TIME_STEPPING!r}"
+                f"method {self.name!r} cannot run {limited[0]!r}: stops, dry friction and motors without damping need "
+                f"time steps; use method={TIME_STEPPING!r}"
             )
         if joint and partitioned:
-            raise ValueError(
-                f"method {self.name!r} moves bodies at constant momenta, and joint coordinates have none; use 'rk4'"
-            )
+            raise ValueError(f"method {self.name!r} does not support joint coordinates; use 'rk4'")
         if joint and touching:
             raise ValueError(
-                f"scene {model.name!r}: bodies that collide take coordinates='maximal' with method {self.name!r}; or use "
+                f"scene {model.name!r}: bodies that collide need coordinates='maximal' with method {self.name!r}; or use "
                 f"method={TIME_STEPPING!r}"
             )
         if touching:
             require_rigid(model.scene, f"method {self.name!r}")
         if touching and partitioned:
             raise ValueError(
-                f"method {self.name!r} takes forces of position only, and contact forces are not; use 'dormand_prince', or "
+                f"method {self.name!r} supports only forces that depend on positions; contact needs 'dormand_prince', or "
                 f"{TIME_STEPPING!r}"
             )
 
@@ -174,8 +172,8 @@ class RungeKutta(Method):
             for shape in shapes:
                 if not shape.by_events:
                     raise ValueError(
-                        f"{solid.name!r}: a {type(shape).__name__} cannot be run by events (method {self.name!r}); use "
-                        f"method={TIME_STEPPING!r}, or a ConvexHull"
+                        f"{solid.name!r}: a {type(shape).__name__} is not supported by contact events (method "
+                        f"{self.name!r}); use method={TIME_STEPPING!r}, or a ConvexHull"
                     )
         collision = collision_of(model.scene)
         size = float(collision.colliders.radius[collision.order].min(initial=1.0))

@@ -72,7 +72,7 @@ class ImplicitParticles(FixedSteps):
         """See `Method.make_stepper`."""
         if not self.steps_particles(model):
             raise ValueError(
-                f"method {self.name!r} is one for particles, and scene {model.name!r} has none; use {TIME_STEPPING!r}"
+                f"method {self.name!r} is for particles, but scene {model.name!r} has none; use {TIME_STEPPING!r}"
             )
         return particle_stepper(self, self.linear_solver, model, mechanism, stop_unsolved)
 
