@@ -108,7 +108,7 @@ def test_what_batches_cannot_run_is_refused_with_the_way_out():
         dal.run_batch([pendulum()], 0.1, threads=0)
     with pytest.raises(ValueError, match="duration"):
         dal.run_batch([pendulum()], -1.0)
-    with pytest.raises(MemoryError, match="fewer frames a second"):
+    with pytest.raises(MemoryError, match="fewer frames per second"):
         dal.run_batch(pendulum(), 1e5, vary={"gravity": np.zeros((100_000, 3))})
 
 

@@ -147,7 +147,7 @@ def test_kinematic_bodies_and_obstacles_have_handles():
     np.testing.assert_allclose(lift.position, (5.0, 0.0, 0.2), atol=1e-12)
     np.testing.assert_allclose(lift.velocity, (0.0, 0.0, 2.0), atol=1e-12)
     for change in ("position", "velocity", "angular_velocity"):
-        with pytest.raises(ValueError, match=r"its .* is that of its motion; change it with sim.set_motion"):
+        with pytest.raises(ValueError, match=r"its .* is prescribed; change it with sim.set_motion"):
             setattr(lift, change, (0.0, 0.0, 1.0))
     with pytest.raises(ValueError, match="is that of its motion"):
         lift.apply_force((1.0, 0.0, 0.0))

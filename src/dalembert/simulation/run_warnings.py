@@ -164,7 +164,9 @@ def changed_since(model: Model, before: tuple[int, ...]) -> str | None:
     """What to say of a scene to which something was added after its run was made; before : its `sizes` then."""
     if sizes(model) == before:
         return None
-    return f"scene {model.name!r} was changed after this Simulation was made, which has no effect on it; make a new Simulation"
+    return (
+        f"scene {model.name!r} was changed after this Simulation was made, which has no effect; make a new Simulation"
+    )
 
 
 def sizes(model: Model) -> tuple[int, ...]:

@@ -103,7 +103,7 @@ def _initialize(
         what = "coordinate" if worst < n else "rate of"
         raise ValueError(
             f"the start violates the constraints: {what} {names[worst % n]!r} is {given[worst]:.9g}, and the nearest "
-            f"start that does has {y[worst]:.9g}; correct it, or pass assemble=True"
+            f"consistent start is {y[worst]:.9g}; correct it, or pass assemble=True"
         )
     y[2 * n] = 0.0
 

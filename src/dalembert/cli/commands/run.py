@@ -48,8 +48,8 @@ def run(
     Parameters
     ----------
     scene
-        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf),
-        MJCF (.xml) or USD (.usda, .usdc, .usd).
+        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF
+        (.urdf), MJCF (.xml) or USD (.usda, .usdc, .usd).
     duration
         Simulated time, s.
     dt
@@ -65,22 +65,21 @@ def run(
     threads
         Number of threads of time steps with contact.
     parameters
-        A parameter of build(), name=value; may be repeated.
+        A parameter of build(), name=value; can be repeated.
     out
         Save the recorded run here (NetCDF).
     resume
-        Go on from the last state of this saved run.
+        Continue from the last state of this saved run.
     report
         Write a page with the animation, the plots and the table here (HTML).
     contact_points
-        Record the points of contact of each frame: who pushes whom, where, and how hard.
+        Record the contact points of each frame: bodies, positions and forces.
     view
-        Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
-    floating
+        Show the run in the browser, and keep the viewer open after it; without a display, write the report and print
+    its path. floating
         Leave the root link of a URDF free; by default it is fixed to the world.
     root
-        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
-        package, or its own folder.
+        Folder with all meshes and included files of a URDF or MJCF model. Default: its package, or its own folder.
     as_json
         Print the table as JSON.
     """
@@ -224,19 +223,19 @@ def view(
     threads: int | None = None,
     root: Path | None = None,
 ) -> int:
-    """Show a scene in the browser and take part in its run, or replay a saved one.
+    """Show a scene in the browser and steer its run, or replay a saved run.
 
-    The run goes on while somebody plays it, at the pace of the clock. Pause, step, slow motion, rewind, go on from any
-    instant in another way, pull bodies with the mouse, change gravity and motors, switch scenes.
+    The run advances in real time. You can pause, step, slow down and rewind it, continue from any time, pull bodies
+    with the mouse, change gravity and motors, and switch scenes.
 
     Parameters
     ----------
     scene
         A name from `dalembert list`, a Python file with build(), a model (URDF, MJCF, USD), or a saved run (.nc).
     host
-        Address to serve at. Anything but 127.0.0.1 lets others see and steer the run.
+        Address to serve at. Any address except 127.0.0.1 lets others see and steer the run.
     port
-        0 for any free one; if not given 8080, or any free one where that is taken.
+        0 for any free port. Default: 8080, or any free port if 8080 is in use.
     dt
         Step of a fixed-step method, s.
     rtol
@@ -250,8 +249,7 @@ def view(
     threads
         Number of threads of time steps with contact.
     root
-        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
-        package, or its own folder.
+        Folder with all meshes and included files of a URDF or MJCF model. Default: its package, or its own folder.
     """
     from ..live_session import open_session
 
@@ -275,7 +273,7 @@ SAME, DIFFERENT = 0, 1
 @command("replay")
 @plain_warnings()
 def replay(run: Path, /, *, scene: str | None = None) -> int:
-    """Run a saved run again, and say whether all bits are the same. Exit code 0 if they are, 1 if not.
+    """Repeat a saved run and compare all bits. Exit code 0 if they are, 1 if not.
 
     Parameters
     ----------

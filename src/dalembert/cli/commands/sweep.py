@@ -46,7 +46,8 @@ def sweep(
     retry_failed: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Run a scene with many parameters, and save one dataset of all runs. The same command goes on where it was stopped.
+    """Run a scene with many parameters, and save one dataset of all runs. Run the same command again to continue a
+    sweep that was stopped.
 
     Parameters
     ----------
@@ -54,16 +55,16 @@ def sweep(
         A name from `dalembert list`, or a Python file with a function build() that returns a Scene.
     vary
         A parameter of build(), or a setting of the run (dt, rtol, method, duration, ...): name=start:stop:count, evenly
-        spaced; name=start:stop:count:log, evenly in ratio; name=a,b,c; or name=a. May be repeated: all combinations are run.
-    samples
-        A CSV table: one row per run, with the names of the parameters in the first line. Instead of --vary.
+        spaced; name=start:stop:count:log, evenly on a logarithmic scale; name=a,b,c; or name=a. Can be repeated: all
+    combinations are run. samples
+        A CSV table: one row per run, with the names of the parameters in the first line. Use it in place of --vary.
     repeat
         Number of runs of each combination, each with its own seed, if build() takes `seed`.
     seed
-        The root of these seeds.
+        The root from which these seeds are derived.
     keep
-        What to keep of each run: recorded quantities, and functions of the scene's file that take the run and return numbers.
-    duration
+        What to keep of each run: recorded quantities, and functions of the scene's file that take the run and return
+    numbers. duration
         Simulated time, s.
     dt
         Step of a fixed-step method, s.
@@ -74,17 +75,16 @@ def sweep(
     frame_rate
         Recorded frames per second of simulated time, Hz.
     workers
-        Number of processes, or of threads of batches; default: that of the processors.
+        Number of processes, or of threads of batches. Default: the number of cores.
     how
-        processes; serial: one after the other, in this one; batch: members of equal structure together in compiled code, for
-        smooth motion only; or auto: batch where it can, processes elsewhere.
-    dask
+        processes; serial: one after the other, in this process; batch: members of equal structure together in compiled
+    code, for smooth motion only; or auto: batch if possible, else processes. dask
         Address of a Dask scheduler whose workers run the members, such as tcp://host:8786.
     out
-        Folder of the sweep, with each member as soon as it is ready, and at the end sweep.nc, the dataset of all. Default: a
-        folder in out/ that is named after the scene and the arguments.
+        Folder of the sweep. Each member is saved when it is finished, and at the end sweep.nc, the dataset of all
+        members. Default: a folder in out/ that is named after the scene and the arguments.
     retry_failed
-        Run members again that failed before.
+        Run failed members again.
     as_json
         Print the outcome as JSON.
     """
