@@ -168,7 +168,9 @@ class SessionPanel:
         self._folder: Any = None
         self.keys = {
             "restart": gui.add_command("restart", hotkey="R", description="Restart the run"),
-            "go on from here": gui.add_command("go on from here", hotkey="G", description="Forget what came after"),
+            "continue from here": gui.add_command(
+                "continue from here", hotkey="G", description="Discard all later frames"
+            ),
         }
         self._steer: Callable[..., None] = lambda *_: None
 
@@ -186,7 +188,9 @@ class SessionPanel:
             field = gui.add_vector3("gravity, m/s²", tuple(float(g) for g in gravity), step=0.01)
             field.on_update(lambda event: self._steer("gravity", tuple(event.target.value)))
             if can_grab:
-                strength = gui.add_slider("strength of the hand", min=-2.0, max=2.0, step=0.1, initial_value=0.0)
+                strength = gui.add_slider(
+                    "pull strength (power of ten)", min=-2.0, max=2.0, step=0.1, initial_value=0.0
+                )
                 strength.on_update(lambda event: self._steer("strength", 10.0**event.target.value))
             if dt is not None:
                 step = gui.add_number("dt, ms (restarts)", 1e3 * dt, min=1e-4, step=1e-4)
@@ -195,7 +199,7 @@ class SessionPanel:
                 for key, value in inputs.items():
                     self._add_input(name, key, value)
             if len(motors) > MOTORS:
-                gui.add_markdown(f"and {len(motors) - MOTORS} motors more")
+                gui.add_markdown(f"and {len(motors) - MOTORS} more motors")
 
     def _add_input(self, motor: str, key: str, value: float) -> None:
         box = self._gui.add_number(f"{motor[:40]}: {key}, {UNITS[key]}", value, step=0.01)
@@ -217,7 +221,7 @@ class SessionPanel:
     def on_from_here(self, act: Callable[[], None]) -> None:
         """Call `act` when the run is to go on from the instant shown."""
         self._on_act(FROM_HERE, act)
-        self.keys["go on from here"].on_trigger(lambda _: act())
+        self.keys["continue from here"].on_trigger(lambda _: act())
 
     def on_save(self, act: Callable[[Any], None]) -> None:
         """Call `act` with the client that wants the recorded run."""

@@ -68,12 +68,12 @@ class Difference:
 class Replay:
     """The result of a replay. It is true if all bits are the same."""
 
-    same: bool  # whether all states are, to the last bit
-    frames: int  # that were compared
-    difference: Difference | None  # the first, where the record has states
-    largest: float  # largest difference of any number of the state, where the record has states; else NaN
-    notes: list[str] = field(default_factory=list)  # what may explain a difference
-    simulation: Simulation | Any = field(default=None, repr=False)  # that was made
+    same: bool  # whether all states are equal, bit by bit
+    frames: int  # number of compared frames
+    difference: Difference | None  # the first one, if the record has states
+    largest: float  # largest difference of any number of the state, if the record has states; else NaN
+    notes: list[str] = field(default_factory=list)  # possible causes of a difference
+    simulation: Simulation | Any = field(default=None, repr=False)  # the repeated run
 
     def __bool__(self) -> bool:
         return self.same

@@ -157,7 +157,7 @@ def load_contact_problem(path: str | Path) -> ContactProblem:
 class ContactProblem:
     """A problem of the FCLib collection. Its fields have the names used in the files."""
 
-    matrices: dict[str, Any]  # csr: M, H and G where there are equations; or W, V and R
+    matrices: dict[str, Any]  # csr: M, H and, if there are equations, G; or W, V and R
     vectors: dict[str, np.ndarray]  # mu, and f, w, b; or q, s
 
     def solve(

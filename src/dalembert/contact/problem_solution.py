@@ -35,8 +35,8 @@ class ContactResiduals:
 
     natural_map: float  # Coulomb's law, the worst contact
     penetration: float  # −u_n, of contacts that approach
-    cone: float  # p outside of the cone of friction
-    dual: float  # û outside of the dual cone
+    cone: float  # distance of p from the friction cone
+    dual: float  # distance of û from the dual cone
     complementarity: float  # p·û
     rows: float  # the law of scalar rows
     balance: float  # M (v⁺ − v) − Jᵀ p − Gᵀ λ over the diagonal of M
@@ -52,16 +52,16 @@ class ContactResiduals:
 class ContactSolution:
     """The solution of a problem with m contacts, k rows and n velocities: see `solve_contact`."""
 
-    velocity: np.ndarray  # (n,) v⁺; empty where only W was given
+    velocity: np.ndarray  # (n,) v⁺; empty if only W was given
     impulse: np.ndarray  # (m, 3) p: normal, two tangents, N s
     multipliers: np.ndarray  # (k,) λ of the rows, N s or N m s
     contact_velocity: np.ndarray  # (m, 3) u, m/s, with offset
     states: np.ndarray  # (m,) "open", "sticking" or "sliding", judged by the tolerance
     residuals: ContactResiduals
-    tolerance: float  # m/s, that the residual was to reach
+    tolerance: float  # m/s, bound on the residual
     iterations: int  # factorizations
     converged: bool
-    status: str  # in words; where it is not solved, why
+    status: str  # in words, with the reason if it is not solved
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<18}{value}" for name, value in self._rows())

@@ -595,7 +595,7 @@ class Variation:
         forces = [self.model.scene.forces[name] for name in self.model.force_names if name in self.model.scene.forces]
         varied = [(force.name, getattr(force, "parameters_to_vary", ())) for force in forces]
         known += [f"{name + '.' + fields[0]!r}" for name, fields in varied if fields][:2]
-        return f"such as {', '.join(known)}; for other values give one scene per member"
+        return f"give names such as {', '.join(known)}; for other values give one scene per member"
 
     def row(self, table: str, index: int) -> Any:
         """A row of a table for each member, (members,), to be changed."""

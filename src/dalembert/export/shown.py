@@ -29,7 +29,7 @@ GRAY = (0.53, 0.6, 0.67)
 class ExportWarning:
     """A part of a scene or run that the file lacks or approximates; `str()` is one line."""
 
-    item: str  # what it is about, as "gear 'rack'"
+    item: str  # the affected object, such as "gear 'rack'"
     message: str
 
     def __str__(self) -> str:

@@ -135,7 +135,7 @@ def _require_derivative(f: Function, t: float, y: Array) -> None:
     """Raises ValueError where f does not return a derivative at the start."""
     start = np.asarray(f(t, y.copy()), dtype=np.float64)
     if start.shape != y.shape:
-        raise ValueError(f"f(t0, y0) has shape {start.shape}, but y0 has shape {y.shape}")
+        raise ValueError(f"f(t0, y0) has shape {start.shape}, but y0 has shape {y.shape}; f is called as f(t, y)")
     _finite("f(t0, y0)", start)
 
 

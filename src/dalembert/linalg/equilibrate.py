@@ -212,10 +212,10 @@ class Equilibration(NamedTuple):
 
     rows: np.ndarray  # (n,) factors of the rows, positive
     columns: np.ndarray  # (n,) factors of the columns, positive
-    matrix: Matrix  # diag(rows) A diag(columns), an array where A was dense, else scipy.sparse.csc_array
+    matrix: Matrix  # diag(rows) A diag(columns), an array if A is dense, else scipy.sparse.csc_array
     permutation: np.ndarray | None  # (n,) "mc64": matrix[permutation] has ±1 on its diagonal; else None
     sweeps: int  # over the matrix; 0 for "mc64"
-    deviation: float  # of the largest size in any row or column from 1, at most
+    deviation: float  # largest distance from 1 of the largest absolute value in a row or column
 
 
 def equilibrate(

@@ -88,11 +88,11 @@ class IterativeSolver:
 class LinearSolution(NamedTuple):
     """The result of `solve_linear`."""
 
-    x: np.ndarray  # (n,) the best that was found
+    x: np.ndarray  # (n,) the best iterate
     solved: bool  # whether the residual is within the tolerance
-    reason: str  # why it ended
-    iterations: int  # that were made
-    residual: float  # ‖b − A x‖ / ‖b‖, of the system as it was solved, that is, scaled
+    reason: str  # why the iteration ended
+    iterations: int  # number of iterations
+    residual: float  # ‖b − A x‖ / ‖b‖, of the scaled system
 
 
 def plain(task: int, t: float, given: np.ndarray, found: np.ndarray, own: Iterative) -> int:

@@ -29,7 +29,7 @@ class Minimum(NamedTuple):
     """The result of Newton's method, with the history of its steps."""
 
     x: np.ndarray  # (n,), the minimum
-    value: float  # of the function there
+    value: float  # of the function at x
     values: np.ndarray  # at the start and after every step
     gradient_norms: np.ndarray  # likewise, 2-norm
     lengths: np.ndarray  # α of every step

@@ -99,6 +99,8 @@ def mass_of_body(
     """Mass (kg), inertia (3, 3) about the centre of mass (kg m²), and the centre of mass (3,) in the frame of the shape (m),
     of the arguments of `Scene.add_body`. Raises ValueError naming the body and the value."""
     center = np.zeros(3)
+    if isinstance(mass, int | float) and mass == 0:
+        raise ValueError(f"{owner}: mass is 0; give kg above zero, or add a fixed object with add_obstacle")
     if shape is not None and inertia is None:
         try:
             solid = mass_properties(shape, mass=mass, density=density)

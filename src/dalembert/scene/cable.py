@@ -318,6 +318,8 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
         frame = resolver.frame(item.body)
         friction = resolver.number(f"{name}.friction", item.friction, 0.0)
         return Element(POINT, frame, resolver.point(f"{name}.at", frame, item.at), friction=friction)
+    if isinstance(item, Body):
+        raise ValueError(f"{resolver.owner}: {name} is body {item.name!r}, without a point; give (body, point)")
     if not isinstance(item, Pulley | Drum):
         raise ValueError(
             f"{resolver.owner}: {name} is {item!r:.60}; give (body, point), a particle, an Eye, a Pulley or a Drum"
@@ -343,7 +345,7 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
         )
     return Element(
         DRUM if drum else BLOCK if swivels else PULLEY, frame, resolver.point(f"{name}.at", frame, item.at), axis,
-        across / np.linalg.norm(across), resolver.positive(f"{name}.radius", item.radius, " m"), 1.0, turns,
+        across / np.linalg.norm(across), resolver.positive(f"{name}.radius", item.radius, "m"), 1.0, turns,
         0.0 if isinstance(item, Drum) else resolver.number(f"{name}.friction", item.friction, 0.0),
         True if isinstance(item, Drum) else bool(item.slips),
     )  # fmt: skip
@@ -505,9 +507,9 @@ class CableMethods:
         _require_frictionless(elements, stretch, resolver)
         pieces = cut(elements)
         at_start = [length_of(piece) for piece in pieces]
-        whole = sum(at_start) if length is None else resolver.positive("length", length, " m")
+        whole = sum(at_start) if length is None else resolver.positive("length", length, "m")
         _require_length(whole, sum(at_start), stretch is not None, slack, resolver)
-        pace = resolver.positive("creep", creep, " m/s")
+        pace = resolver.positive("creep", creep, "m/s")
         paths = [
             CablePath(piece, own * whole / sum(at_start), pace) for piece, own in zip(pieces, at_start, strict=True)
         ]

@@ -51,6 +51,9 @@ HINTS = {
     ("add_body", "friction"): "friction belongs to a surface: material=Material(friction=...)",
     ("add_body", "restitution"): "restitution belongs to a surface: material=Material(restitution=...)",
     ("add_body", "fixed"): "add fixed objects with add_obstacle",
+    ("add_body", "static"): "add fixed objects with add_obstacle",
+    ("add_body", "kinematic"): 'give motion=, a function of time, Keyframes or "set"',
+    ("add_body", "size"): "the size is that of the shape, such as Box(0.1, 0.2, 0.3)",
     ("add_body", "rotation"): "give orientation=(w, x, y, z), a quaternion",
     ("motor", "torque"): "give effort=, in N m on a hinge and N on a slider",
     ("motor", "velocity"): "give speed=",
@@ -58,6 +61,8 @@ HINTS = {
     ("motor", "kp"): "give stiffness=",
     ("motor", "kd"): "give damping=",
     ("spring", "k"): "give stiffness=, in N/m",
+    ("cable", "stiffness"): "give stretch=E A, in N",
+    ("cable", "radius"): "a cable has no thickness; give the radius of its Pulley or Drum",
     ("spring", "length"): "give rest=, in m",
     ("limit", "min"): "give lower=",
     ("limit", "max"): "give upper=",
@@ -351,3 +356,20 @@ class Scene(
         if items is None:
             return list(self.bodies.values())
         return [self._frame(owner, item) for item in items]
+
+
+def require_scene(scene: Any, *others: type) -> None:
+    """Raises TypeError, with the way to a scene, unless this is one, or an object of the other classes."""
+    if isinstance(scene, (Scene, *others)):
+        return
+    if scene is Scene:
+        way = 'create one: scene = Scene("name")'
+    elif isinstance(getattr(scene, "scene", None), Scene):
+        way = "pass its attribute scene"
+    elif isinstance(getattr(getattr(scene, "model", None), "scene", None), Scene):
+        way = "it is already a run of one; pass its model.scene"
+    elif isinstance(scene, str):
+        way = "for a scene of the gallery give gallery.load(name).build(), for a model file load_model(path).scene"
+    else:
+        way = "give a Scene"
+    raise TypeError(f"scene is {scene!r:.80}; {way}")

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.calls import ExplainsNames
 from ..core.status import OK
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
@@ -40,7 +41,7 @@ class Samples(NamedTuple):
     values: np.ndarray
 
 
-class Reading:
+class Reading(ExplainsNames):
     """The samples of one sensor in a run.
 
     sensor : the sensor as added to the scene.

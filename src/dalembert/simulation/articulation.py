@@ -17,7 +17,7 @@ from ..model.tree import build_tree
 from ..scene.body import Body
 from ..scene.checks import real_array
 from ..scene.joint import Link
-from ..scene.scene import Scene
+from ..scene.scene import Scene, require_scene
 
 Vector = NDArray[np.float64]
 
@@ -58,6 +58,7 @@ class Articulation(SmallMotions, InverseKinematics):
     start: Vector
 
     def __init__(self, scene: Scene) -> None:
+        require_scene(scene)
         items: list[Body | Link] = [*scene.bodies.values(), *scene.links.values()]
         self._layout = build_tree(scene)
         self._tree = self._layout.tree({item: i for i, item in enumerate(items)}, 0)

@@ -33,7 +33,7 @@ class Elimination:
     nodes: tuple[str, ...]
     widths: tuple[int, ...]
     blocks: tuple[tuple[int, int], ...]
-    fill: tuple[tuple[int, int], ...]  # of these, what the matrix itself does not have
+    fill: tuple[tuple[int, int], ...]  # the blocks of these that the matrix itself does not have
 
 
 @dataclass(frozen=True)

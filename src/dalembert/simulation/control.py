@@ -24,7 +24,7 @@ from ..model.compile import Model
 from ..model.particles import ForceCompiler
 from ..model.tables import ANGLE, CUSTOM_MOTOR, MOTOR, SERVO, System
 from ..scene.body import WORLD
-from ..scene.checks import finite, real_array
+from ..scene.checks import finite, real_array, require_arguments
 from ..scene.scene_warnings import TURN, beyond_a_turn, in_degrees
 from .errors import SimulationError
 from .registry import positive
@@ -395,6 +395,7 @@ def make_clock(function: Callable[[Any], Any] | None, rate: float | None, dt: fl
         raise ValueError(f"{given} is given without a {missing}; give both, the rate in Hz")
     if not callable(function):
         raise ValueError(f"controller is {function!r:.80}; give a function of the run")
+    require_arguments("controller", function, "run")
     hertz = positive("control_rate", rate, "Hz")
     if dt is not None:
         steps = round(1.0 / (hertz * dt))

@@ -31,7 +31,7 @@ from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model, compile_scene
 from ..model.tables import CABLE, CABLE_NOW, CABLE_PULL, STATE_SIZE, STOP
 from ..scene.forces.cable import ElasticCable, SlackCable
-from ..scene.scene import Scene
+from ..scene.scene import Scene, require_scene
 from .control import JointReader
 
 Vector = NDArray[np.float64]
@@ -112,6 +112,7 @@ def equilibrium(
     >>> found.stable
     True
     """
+    require_scene(scene)
     _require_statics(scene)
     brakes = [_brake(scene, name) for name in held]
     try:

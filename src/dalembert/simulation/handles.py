@@ -6,13 +6,14 @@ Assignments to a returned array, whole or in part, change the run as long as it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contact.contact_point import Contact
 from ..core.arrays import NumbersLike
+from ..core.calls import ExplainsNames, unknown_attribute
 from ..model.tables import FIELD, STATE_SIZE
 from ..scene.body import Body
 from ..scene.checks import finite, real_array, rotation_matrix, unit_quaternion
@@ -30,8 +31,18 @@ Vector = NDArray[np.float64]
 NOTHING = np.zeros(3)
 
 
-class Handle:
-    """One thing of a run, by its name. `scene_item` is what `Scene.add_body` and the others returned."""
+class Handle(ExplainsNames):
+    """One object of a run, by its name. `scene_item` is the object that `Scene.add_body` or another method returned."""
+
+    _hints: ClassVar[dict[str, str]] = {
+        "pos": "use position",
+        "rotation": "use orientation, a quaternion (w, x, y, z)",
+        "speed": "use velocity",
+        "angle": "use position, in rad",
+        "force": "use contact_force() to read a force, apply_force(...) to apply one",
+        "torque": "use effort to read an effort, apply_torque(...) to apply a torque",
+        "mass": "use scene_item.mass",
+    }
 
     kind = "thing"
 
@@ -39,6 +50,13 @@ class Handle:
         self._run: Any = run
         self.scene_item = item
         self.name: str = item.name
+
+    if not TYPE_CHECKING:  # checkers know the attributes
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not (name.startswith("_") or name in ("scene_item", "name") or hasattr(type(self), name)):
+                raise AttributeError(unknown_attribute(self, name))
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r} at t = {self._run.time:.6g} s>"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from ..core.calls import ExplainsNames, explain_calls
 from ..core.keywords import with_keywords
 from ..core.renamed import SETTINGS as RENAMED
 from ..core.renamed import renamed_keywords
@@ -47,9 +48,18 @@ from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, Metho
 from .setup import require_known, set_up, with_method_options
 from .state import LIVE_ENTRIES, Named, State, name_of
 
+HINTS = {
+    ("step", "dt"): "dt is a setting of Simulation; step(n) makes n steps",
+    ("step", "duration"): "use advance(duration), in s",
+    ("advance", "steps"): "use step(n)",
+    ("advance", "time"): "give duration=, in s",
+}
+"""(method, keyword that people expect there) → what to write instead."""
 
+
+@explain_calls(HINTS, ("step", "advance", "release", "set_motor", "set_motion", "contact_force", "restart", "reset"))
 @with_method_options
-class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
+class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, ExplainsNames):
     """A run of a scene, which you can step, read and change.
 
     Parameters
@@ -93,13 +103,32 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
     start.
     """
 
+    _hints: ClassVar[dict[str, str]] = {
+        "run": "use advance(duration), in s",
+        "simulate": "use advance(duration), in s",
+        "save": "use trajectory.save(path)",
+        "load": "use dal.Trajectory.load(path), and resume(trajectory)",
+        "position": 'use sim["name"].position now, or trajectory.position for all frames',
+        "velocity": 'use sim["name"].velocity now, or trajectory.velocity for all frames',
+        "apply_force": 'use sim["name"].apply_force(...)',
+        "apply_torque": 'use sim["name"].apply_torque(...)',
+        "apply_impulse": 'use sim["name"].apply_impulse(...)',
+        "bodies": "use model.body_names for the names, and sim[name] for a body",
+        "energy": "use report, trajectory.kinetic or trajectory.potential",
+        "times": "use trajectory.times",
+        "save_picture": "use trajectory.save_picture(path)",
+        "save_movie": "use trajectory.save_movie(path)",
+        "save_report": "use trajectory.save_report(path)",
+        "show": "use dal.show(run)",
+    }
+
     model: Model
     method: str
     frame_rate: float
     settings: dict[str, Any]
     arguments: dict[str, Any]
     recorder: Recorder
-    sensors: Sensors  # name → `Reading`, with the last sample and all before it
+    sensors: Sensors  # name → `Reading`, with all samples
     kernel_time: float
     wall_time: float
 

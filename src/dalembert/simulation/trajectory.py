@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 import numpy as np
 
@@ -121,6 +121,13 @@ MAX_DIMENSIONS = {"xyz": 3, "wxyz": 4}
 
 class TrajectoryError(ValueError):
     """Raised if the arrays or the file of a trajectory are invalid; the message says what is wrong, and where."""
+
+
+class Samples(dict[str, "xarray.DataArray"]):
+    """Name of a sensor → its samples; see `Trajectory.sensors`."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"there is no sensor {name!r}; there are {', '.join(self) or 'none: see Scene.add_sensor'}")
 
 
 def check(dataset: xarray.Dataset, source: str) -> None:
@@ -493,7 +500,7 @@ class Trajectory:
         """
         from ..sensors.recorded import detach
 
-        return detach(self.dataset)
+        return Samples(detach(self.dataset))
 
     @property
     def contact_points(self) -> xarray.Dataset:

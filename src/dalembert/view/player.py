@@ -44,9 +44,9 @@ class Animation:
     """
 
     trajectory: Trajectory
-    speed: float  # seconds of the run a second
+    speed: float  # simulated seconds per second
     height: int  # pixels
-    autoplay: bool  # whether it begins where it comes into sight
+    autoplay: bool  # whether it plays when it becomes visible
 
     def __init__(self, trajectory: Trajectory, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> None:
         if not (np.isfinite(speed) and speed > 0.0):

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.calls import ExplainsNames
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -151,7 +153,7 @@ MOST_LINES = 10  # that a legend names
 STILL = 1e-6  # of the largest way: what moves less does not move
 
 
-class Plots:
+class Plots(ExplainsNames):
     """The figures of one run, one method each, available as `run.plot` and `trajectory.plot`.
 
     Pass `figure`, a Figure or a SubFigure (best with layout="constrained"), to draw in it. Default: a new figure. Each

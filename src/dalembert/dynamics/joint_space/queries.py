@@ -152,6 +152,10 @@ class InverseKinematics:
         Uses the Levenberg–Marquardt method on displacements along the speeds. Raises ValueError, with the smallest
         error found, if no coordinates near the start reach the targets.
         """
+        if not isinstance(targets, Mapping):
+            raise TypeError(
+                f"inverse kinematics: targets is {targets!r:.80}; give (start, targets), with targets={{name: position}}"
+            )
         limit = positive("inverse kinematics", "tolerance", tolerance, "m, rad")
         goals = [self._target(name, target, points or {}) for name, target in targets.items()]
         u = np.array(start, float)
