@@ -153,7 +153,7 @@ def _require_statics(scene: Scene) -> None:
             "or run the scene with damping until it rests"
         )
     for force in scene.forces.values():
-        if force.kind == "motor" and force.bounded:
+        if force.kind == "servo":
             raise ValueError(
                 f"{owner}: motor {force.name!r} has a speed but no damping; hold its joint (held=[...]) or leave the "
                 "motor out"

@@ -7,7 +7,7 @@ then orientations as expressions, and the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from ..core.c_function import (
 )
 from ..core.jit import CFunction, njit
 from ..core.math3 import add, congruence, cross, dot, from_matrix, load3, scale, store3, sub, symvec
+from ..core.renamed import renamed_method
 from ..core.simd import load, store
 from ..core.tables import column, part, table_at
 from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, copy_tail_back
@@ -44,7 +45,7 @@ from .expressions import Constraints, Generated, Node, Variables, derivatives, d
 
 
 SEARCHES = 50  # Gauss–Newton steps, at most
-Evaluate = Callable[[np.ndarray], np.ndarray]  # u → what `GeneralizedCoordinates.evaluate` gives
+Evaluate = Callable[[np.ndarray], np.ndarray]  # u → what `GeneralizedCoordinates.kinematics` returns
 
 
 def parts(y: np.ndarray, bodies: int) -> np.ndarray:
@@ -440,32 +441,35 @@ class GeneralizedCoordinates:
         """The generated Python source."""
         return self.generated.source
 
-    def evaluate(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> np.ndarray:
+    def kinematics(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> np.ndarray:
         """(bodies, 24 + 6 n): x, R (row by row), drift and bias of (x, turn), and the Jacobian of both."""
         n = len(self.coordinates)
         inputs = np.concatenate([self.variables.numbers("u", u), self.variables.numbers("v", v), self.parameters])
         found = self.generated(float(t), inputs)
         return found[: len(self.bodies) * (FIXED + 6 * n)].reshape(len(self.bodies), FIXED + 6 * n)
 
+    if not TYPE_CHECKING:
+        evaluate = renamed_method("evaluate", "kinematics")
+
     def position(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 3): centres of mass, m."""
-        return self.evaluate(u, None, t)[:, :3]
+        return self.kinematics(u, None, t)[:, :3]
 
     def rotation(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 3, 3): rotation matrices, body → world."""
-        return self.evaluate(u, None, t)[:, 3:12].reshape(-1, 3, 3)
+        return self.kinematics(u, None, t)[:, 3:12].reshape(-1, 3, 3)
 
     def jacobian(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 6, n): J of (v, ω) = J u̇ + drift, world axes."""
-        return self.evaluate(u, None, t)[:, FIXED:].reshape(len(self.bodies), 6, -1)
+        return self.kinematics(u, None, t)[:, FIXED:].reshape(len(self.bodies), 6, -1)
 
     def drift(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 6): velocities at constant coordinates."""
-        return self.evaluate(u, None, t)[:, 12:18]
+        return self.kinematics(u, None, t)[:, 12:18]
 
     def bias(self, u: ArrayLike, v: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 6): accelerations at constant rates, J̇ u̇ plus the rate of the drift."""
-        return self.evaluate(u, v, t)[:, 18:24]
+        return self.kinematics(u, v, t)[:, 18:24]
 
     def mass_matrix(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(n, n): Jᵀ M J."""
@@ -480,7 +484,7 @@ class GeneralizedCoordinates:
         search starts from the coordinates `near`, or `start`."""
         u = self.start if near is None else self.variables.numbers("near", near)
         states = parts(np.asarray(y, dtype=np.float64), len(self.bodies))
-        return nearest(lambda at: self.evaluate(at, None, t), self.bodies, states, u)
+        return nearest(lambda at: self.kinematics(at, None, t), self.bodies, states, u)
 
     def _require_rotations(self) -> None:
         """Raises ValueError for a body whose orientation is no rotation, at the start or at other coordinates."""

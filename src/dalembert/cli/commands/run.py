@@ -17,7 +17,7 @@ from .sweep import read_parameters
 
 if TYPE_CHECKING:
     from ...simulation.simulation import Simulation
-    from ..viewer import Screen
+    from ..viewer import RunViewer
 
 
 @command("run")
@@ -85,16 +85,16 @@ def run(
     """
     from ...gallery._loading import load
 
-    screen = None
+    shown = None
     try:
         for path, suffixes in ((out, SAVED), (report, PAGES)):
             if path is not None:
                 require_suffix(path, *suffixes)  # before the run, not after it
         built, settings = load(scene, floating, read_parameters(parameters), root)
         if view:  # it is seen while the compiler and the kernels are loaded
-            from ..viewer import open_screen
+            from ..viewer import open_run_viewer
 
-            screen = open_screen(built)
+            shown = open_run_viewer(built)
 
         from ...simulation.registry import override, positive
         from ...simulation.simulation import Simulation
@@ -112,30 +112,30 @@ def run(
             simulation.resume(Trajectory.load(resume))
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
-        if screen is not None:
-            screen.viewer.close()
+        if shown is not None:
+            shown.viewer.close()
         return REFUSED
-    if screen is not None:
-        screen.follow(simulation)
+    if shown is not None:
+        shown.follow(simulation)
     advice = advice_on_steps(simulation, length)
     if advice is not None:
         simulation.warn(advice)
-    code = _run_to_end(simulation, length, screen)
+    code = _run_to_end(simulation, length, shown)
     _print_report(simulation, as_json)
-    if view and screen is None and report is None:
+    if view and shown is None and report is None:
         report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
     code = _keep(simulation, out, report, as_json) or code
-    if screen is not None:
-        screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
+    if shown is not None:
+        shown.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
     return code
 
 
-def _run_to_end(simulation: Simulation, duration: float, screen: Any) -> int:
+def _run_to_end(simulation: Simulation, duration: float, shown: Any) -> int:
     """Advance by `duration` (s). Returns the exit code."""
     from ...simulation.errors import SimulationError
 
     try:
-        _advance(simulation, duration, screen)
+        _advance(simulation, duration, shown)
     except SimulationError as error:
         print(f"dalembert: {error}\n\n{simulation.explain()}\n", file=sys.stderr)
         return FAILED
@@ -158,11 +158,11 @@ def _columns() -> int:
     return shutil.get_terminal_size((120, 24)).columns
 
 
-def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:
+def _advance(simulation: Simulation, duration: float, shown: RunViewer | None) -> None:
     """Run, shown in the browser if asked, with a progress bar when a person is looking."""
     from contextlib import ExitStack
 
-    watchers: list[Callable[[Simulation], None]] = [] if screen is None else [screen.update]
+    watchers: list[Callable[[Simulation], None]] = [] if shown is None else [shown.update]
     with ExitStack() as stack:
         if sys.stderr.isatty():
             from rich.console import Console
