@@ -85,7 +85,7 @@ def test_what_joint_coordinates_cannot_run():
     with pytest.raises(ValueError, match="use 'rk4'"):
         dal.Simulation(arm(), coordinates="joint", method="symplectic_euler", dt=0.01)
     run = dal.Simulation(arm(), coordinates="joint")
-    with pytest.raises(ValueError, match="joint 'pivot' is one of the coordinates"):
+    with pytest.raises(ValueError, match="joint 'pivot' is part of the coordinates"):
         run.release("pivot")
 
 

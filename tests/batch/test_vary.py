@@ -64,7 +64,7 @@ def test_joints_start_in_the_same_places_in_either_coordinates():
 @pytest.mark.parametrize(
     "vary, says",
     [
-        ({"brick.length": [1.0]}, "'brick.length' to vary; such as 'gravity', 'brick.mass'"),
+        ({"brick.length": [1.0]}, "'brick.length' to vary; give names such as 'gravity', 'brick.mass'"),
         ({"wall.mass": [1.0]}, "'wall.mass'"),
         ({"brick.mass": [1.0, -2.0]}, "'brick' is np.float64\\(-2.0\\) in member 1"),
         ({"brick.mass": [1.0, np.nan]}, "in member 1; give finite"),
@@ -74,7 +74,7 @@ def test_joints_start_in_the_same_places_in_either_coordinates():
         ({"brick.mass": [1.0, 2.0], "spring.rest": [1.0]}, "'spring.rest' has 1 members, and 'brick.mass' has 2"),
         ({"brick.velocity": [1.0, 2.0]}, "give \\(2, 3\\)"),
         ({"brick.orientation": [(1.0, 1.0, 0.0, 0.0)]}, "not a unit quaternion"),
-        ({}, "names nothing"),
+        ({}, "vary is empty"),
     ],
 )
 def test_bad_names_and_values_are_refused(vary, says):

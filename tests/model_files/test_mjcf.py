@@ -84,11 +84,11 @@ def test_unsupported_features_give_a_warning(tmp_path, element, said):
     [
         ("<worldbody><body><geom size='1' class='none'/></body></worldbody>", "default class 'none'"),
         ("<worldbody><body><body><freejoint/></body></body></worldbody>", "free joint"),
-        ("<worldbody><body name='a'/><body name='a'/></worldbody>", "there twice"),
+        ("<worldbody><body name='a'/><body name='a'/></worldbody>", "is defined twice"),
         ("<worldbody><body name='world'/></worldbody>", "is defined twice, or is 'world'"),
         ("<worldbody><geom type='box' size='1 1'/></worldbody>", "needs 3"),
         ("<worldbody><geom type='mesh' mesh='m'/></worldbody>", "no mesh 'm'"),
-        ("<worldbody><body><joint range='2 1'/></body></worldbody>", "no room"),
+        ("<worldbody><body><joint range='2 1'/></body></worldbody>", "is empty; give lower < upper"),
         ("<worldbody><body euler='0 0 1' quat='1 0 0 0'/></worldbody>", "both given"),
         ("<compiler coordinate='global'/>", "global"),
         (

@@ -52,7 +52,7 @@ def test_a_number_is_no_motion():
         (([0.0, 1.0], [(0, 0, 0), (0, NAN, 0)]), "values"),
         (([0.0, 1.0], [(0, 0, 0)] * 2, [(1, 0, 0, 0), (0, 0, 0, 0)]), "orientations.*no direction"),
         (([0.0, 1.0], [(0, 0, 0)] * 2, [(1, 0, 0, 0)]), "2 times and 1 orientations"),
-        (([0.0, 1.0], [0.0, 1.0], [(1, 0, 0, 0)] * 2), "no orientations"),
+        (([0.0, 1.0], [0.0, 1.0], [(1, 0, 0, 0)] * 2), "orientations need positions"),
         (([0.0, 1.0], [(0, 0, 0), (1, 0, 0)], None, True), "make them equal"),
     ],
 )

@@ -98,7 +98,7 @@ def test_a_particle_that_there_is_not():
         ),
         (
             lambda s, p: s.external_force("j", p, force=(0, 0, 1)),
-            r"external force 'j': it acts on 'dust\[0\]', which is no body.*field\(\)",
+            r"external force 'j': it acts on 'dust\[0\]', which is not a body.*field\(\)",
         ),
         (lambda s, p: s.rods("j", "dust", [[0, 9]]), r"rods 'j': element 0 names \[0, 9\]"),
         (lambda s, p: s.rods("j", "sand", [[0, 1]]), "rods 'j': there are no particles 'sand'"),

@@ -46,7 +46,7 @@ FORCES = [
     (lambda s: s.springs("f", "dust", [[-1, 0]], stiffness=1.0), r"'f': element 0 names \[-1, 0\].*particles 0 to 4"),
     (
         lambda s: s.springs("f", "dust", [[2, 2]], stiffness=1.0),
-        r"'f': element 0 has a particle twice, \[2, 2\]; name",
+        r"'f': element 0 has a particle twice, \[2, 2\]; use",
     ),
     (
         lambda s: s.springs("f", "dust", PAIR, stiffness=-1.0),

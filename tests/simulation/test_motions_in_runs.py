@@ -120,7 +120,7 @@ def test_a_joint_that_is_set_goes_there(settings):
 @pytest.mark.parametrize(
     ("name", "given", "pattern"),
     [
-        ("nobody", {"velocity": (0, 0, 0)}, "nothing called 'nobody'.*pusher"),
+        ("nobody", {"velocity": (0, 0, 0)}, "'nobody' has no prescribed motion.*pusher"),
         ("pusher", {}, "is given nothing.*it takes position"),
         ("pusher", {"speed": 1.0}, "is given speed; it takes position"),
         ("pusher", {"position": (0, 0, 0), "velocity": (0, 0, 0)}, "is given position, velocity; it takes"),
@@ -138,7 +138,7 @@ def test_motions_that_cannot_be_set_are_refused(name, given, pattern):
 
 def test_the_velocity_of_what_moves_by_command_cannot_be_written():
     run = dal.Simulation(pusher(), **STEPS)
-    with pytest.raises(ValueError, match="velocity of body 'pusher' is that of its motion"):
+    with pytest.raises(ValueError, match="velocity of body 'pusher' is prescribed"):
         run.state.velocity[run.state.index("pusher")] = (1, 0, 0)
 
 

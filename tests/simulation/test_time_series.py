@@ -56,7 +56,7 @@ def test_samples_from_a_file(tmp_path):
         ("time,a\n", "no line of numbers"),
         ("time,a\n0,1\n1,fast\n", "line 3, 'a': 'fast' is not a finite number"),
         ("time,a\n0,1\n1,inf\n", "line 3, 'a': 'inf' is not a finite number"),
-        ("time,a\n0,1\n1\n", "line 3: 1 values, and 2 columns"),
+        ("time,a\n0,1\n1\n", "line 3: 1 values, but 2 columns"),
         ("time,a\n0,1\n0,2\n", r"times\[1\] is 0 s"),
         ("time,a\n0,\x001\n", "line 2"),
     ],
