@@ -83,5 +83,5 @@ def test_bad_names_and_values_are_refused(vary, says):
 
 
 def test_gravity_cannot_vary_where_there_is_none():
-    with pytest.raises(ValueError, match="the scene has none"):
+    with pytest.raises(ValueError, match="the scene has no gravity"):
         dal.run_batch(spring_and_ball(gravity=0.0), 0.1, vary={"gravity": [(0.0, 0.0, -1.0)]}, **SETTINGS)

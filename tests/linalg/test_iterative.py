@@ -210,7 +210,7 @@ def test_zero_right_hand_sides_need_no_iteration():
         ([[1.0, np.nan], [0.0, 1.0]], [1.0, 1.0], "bicgstab", r"entry \(0, 1\) is nan"),
         ([[1.0, 0.0], [0.0, 0.0]], [1.0, 1.0], "minres", "row 1 has no entry"),
         ([[0.0, 1.0], [1.0, 0.0]], [1.0, 1.0], "jacobi", "block of the diagonal is singular, from row 0"),
-        ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], "conjugate_gradient", "symmetric matrices"),
+        ([[1.0, 2.0], [0.0, 1.0]], [1.0, 1.0], "conjugate_gradient", "needs a symmetric matrix"),
         ([[1.0, 0.0], [0.0, 1.0]], [1.0], "bicgstab", "b must have the shape"),
         ([[1.0, 0.0], [0.0, 1.0]], [1.0, np.inf], "bicgstab", r"b\[1\] is inf"),
         ([[1.0, 0.0], [0.0, 1.0]], [1.0, 1.0], "gauss", "unknown iterative solver 'gauss'"),

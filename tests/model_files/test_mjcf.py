@@ -69,7 +69,7 @@ def test_what_is_not_kept_is_said_with_its_line():
         ("<worldbody><body name='b'><joint name='j'/><geom size='1'/></body></worldbody>"
          "<actuator><muscle joint='j'/></actuator>", "muscle"),
         ("<worldbody><body name='b'><joint name='j'/><geom size='1'/></body></worldbody>"
-         "<equality><joint joint1='j' polycoef='0.1 0'/></equality>", "in proportion"),
+         "<equality><joint joint1='j' polycoef='0.1 0'/></equality>", "only proportional coupling"),
         ("<worldbody><body><joint/><geom size='1'/><geom size='1' friction='2'/></body></worldbody>", "differ in friction"),
         ("<worldbody><geom size='1' solref='0.1 1'/></worldbody>", "hard here"),
     ],

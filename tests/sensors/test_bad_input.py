@@ -103,5 +103,5 @@ def test_the_wrench_on_a_particle_with_steps_of_its_own_is_refused():
     scene.attach("knot", string[1], box)
     scene.add_sensor(sensors.ForceTorque("knot", "knot"))
     assert dal.simulate(scene, 0.01, rtol=1e-6).sensors["knot"].value[2] < 0.0
-    with pytest.raises(ValueError, match="'knot' holds a particle that has time steps of its own"):
+    with pytest.raises(ValueError, match="'knot' holds a particle with its own time steps"):
         dal.Simulation(scene, method="linear_implicit_euler", dt=1e-3)

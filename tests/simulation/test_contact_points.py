@@ -126,7 +126,7 @@ def test_a_run_with_too_many_points_keeps_those_of_some_frames_and_says_so(run, 
     np.testing.assert_array_equal(some[counts >= 0], whole[counts >= 0])
     assert np.isnan(some[counts < 0]).all()
     missing = float(thin.trajectory.times[np.argmin(counts)])
-    with pytest.raises(ValueError, match="were not kept"):
+    with pytest.raises(ValueError, match="were not recorded"):
         thin.trajectory.contacts_at(missing)
 
 
