@@ -435,7 +435,7 @@ def test_what_holds_a_particle_to_a_link_otherwise_is_refused_by_name(connect):
 def test_what_moves_by_command_beside_particles_is_refused_by_name():
     scene = chain_with_a_net()
     scene.add_body("plate", dal.Box(1, 1, 0.1), motion=lambda t: (0.0, 0.0, -3.0), material=RUBBER)
-    with pytest.raises(ValueError, match=r"'plate' moves by command.*rk4"):
+    with pytest.raises(ValueError, match=r"'plate' has a prescribed motion.*rk4"):
         dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
 
 

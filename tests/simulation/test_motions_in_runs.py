@@ -255,7 +255,7 @@ def test_runs_are_saved_drawn_and_exported(tmp_path):
     run.trajectory.save(tmp_path / "run.nc")
     loaded = dal.Trajectory.load(tmp_path / "run.nc")
     assert loaded.position.sel(body="pusher").values[-1, 0] == pytest.approx(0.03, abs=1e-9)
-    assert "moves by command: set" in str(scene_description(run.model.scene, {})["listing"])
+    assert "prescribed motion: set" in str(scene_description(run.model.scene, {})["listing"])
     warnings = dal.export_mjcf(run.model.scene, tmp_path / "scene.xml")
     assert any("mocap" in str(warning) for warning in warnings)
     again = dal.load_model(tmp_path / "scene.xml").scene

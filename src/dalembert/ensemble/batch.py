@@ -483,7 +483,7 @@ def parts_of(model: Model) -> list[tuple[str, str, str]]:
 
 def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for body in scene.bodies.values():
-        yield "body", body.name, "that moves by command" if moves_by_command(body) else ""
+        yield "body", body.name, "with a prescribed motion" if moves_by_command(body) else ""
     for group in scene.particles.values():
         yield "group of particles", group.name, f"of {len(group)}"
     for joint in scene.joints.values():

@@ -107,7 +107,7 @@ def _require_file(path: Path, folder: Path, subject: str | None = None) -> None:
     if not path.is_file():
         raise ValueError(f"{what} does not exist; check the path")
     if path.suffix.lower() not in USD_SUFFIXES:
-        raise ValueError(f"{what} is no {', '.join(USD_SUFFIXES)} file; convert it to one")
+        raise ValueError(f"{what} is not a {', '.join(USD_SUFFIXES)} file; convert it to one")
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{what} is larger than {MAX_BYTES // 10**6} MB; split it or simplify its meshes")
 

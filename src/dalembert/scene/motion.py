@@ -318,7 +318,7 @@ class Commanded:
 
 
 def moves_by_command(item: Any) -> bool:
-    """Whether a body, or a joint, moves by command."""
+    """Whether a body, or a joint, has a prescribed motion."""
     return getattr(item, "motion", None) is not None or getattr(item, "prescribed", None) is not None
 
 

@@ -226,7 +226,7 @@ class Scene(
         return body
 
     def _without_mass(self, owner: str, **given: Any) -> None:
-        """Raises ValueError for a mass of what moves by command."""
+        """Raises ValueError for a mass of a kinematic body."""
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
@@ -237,7 +237,7 @@ class Scene(
         self, owner: str, name: str, shape: Any, motion: Any, pose: dict[str, Any], material: Material | None,
         color: str | None, group: str, surface_velocity: VectorLike | None, surface_spin: VectorLike | None,
     ) -> Body:  # fmt: skip
-        """A body that moves by command; see `add_body`."""
+        """A kinematic body; see `add_body`."""
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:

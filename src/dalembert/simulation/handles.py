@@ -139,14 +139,14 @@ class BodyHandle(Touching):
         return found
 
     def _command(self) -> Any:
-        """The row of its motion, where it moves by command; else None."""
+        """The row of its prescribed motion; None without one."""
         if self.scene_item.motion is None:
             return None
         commands = self._run._system.commands
         return commands[commands["body"] == self._index][0]
 
     def _require_free(self, what: str) -> None:
-        """Raises ValueError for a body that moves by command."""
+        """Raises ValueError for a kinematic body."""
         if self.scene_item.motion is not None:
             raise ValueError(f"body {self.name!r}: its {what} is prescribed; change it with sim.set_motion")
 

@@ -143,7 +143,7 @@ class State:
 
     __slots__ = {
         "_bodies": "(n, 13) x, q, P, L",
-        "_commands": "COMMAND rows of what moves by command",
+        "_commands": "COMMAND rows of prescribed motions",
         "_particles": "(2, m, 3) x, p",
         "_y": "The whole state vector, flat.",
         "model": "The compiled scene.",
@@ -298,7 +298,7 @@ class State:
         _set("particle_velocity", self.particle_velocity, value)
 
     def _show_commands(self, values: np.ndarray, name: str) -> None:
-        """The velocities of what moves by command, in its rows of an array."""
+        """The prescribed velocities, in their rows of an array."""
         rows = self._commands[self._commands["body"] >= 0]
         values[rows["body"]] = rows[name]
 
