@@ -218,7 +218,7 @@ OUTSIDE = "lies outside of"
         ('def "x" (references = @`"../secret.usda"`@) {}', "", "an expression"),
         ('def "x" (references = @./parts.usdz[ball.usda]@) {}', "", "not a local file"),
         ('def "x" (references = @./missing.usda@) {}', "", "does not exist"),
-        ('def "x" (references = @./model.txt@) {}', "", "no .usda, .usdc, .usd file"),
+        ('def "x" (references = @./model.txt@) {}', "", "not a .usda, .usdc, .usd file"),
         ('def "x" (CLIPS) {}', "", "value clips"),
     ],
 )
