@@ -87,7 +87,7 @@ def test_a_spring_off_the_centre_of_a_body_turns_it():
         ("time_stepping", 2.0),
     ],
 )
-def test_the_limits_on_undamped_oscillations_are_those_of_the_books(method, limit):
+def test_the_limits_on_undamped_oscillations_are_those_of_the_literature(method, limit):
     assert amplification(method, 0.999 * limit, 1.0) <= 1.0 + 1e-12
     assert amplification(method, 1.001 * limit, 1.0) > 1.0 + 1e-4
     assert largest_step(method, 1e6, Stiffness("", 1.0, 0.0, True)) == pytest.approx(limit, rel=1e-4)

@@ -51,7 +51,7 @@ def test_one_pass_gives_what_the_general_step_gives(drag: bool) -> None:
 
 
 @pytest.mark.parametrize("drag", [False, True])
-def test_books_are_those_of_the_general_step(drag: bool) -> None:
+def test_the_ledger_is_that_of_the_general_step(drag: bool) -> None:
     free, general = (books(run_of(drag=drag, general=kind).advance(0.5)) for kind in (False, True))
     assert any(
         free[name] != 0.0 for name in free if name.startswith("reaction torque")

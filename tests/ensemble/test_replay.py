@@ -178,7 +178,7 @@ def test_members_of_a_sweep_are_replayed_without_their_states(tmp_path):
         ({"settings": {"method": "magic"}}, ValueError, "unknown method 'magic'"),
     ],
 )  # fmt: skip
-def test_a_record_of_anybody_s_runs_no_code_and_is_refused_with_the_reason(changes, error, reason):
+def test_an_untrusted_record_runs_no_code_and_is_rejected_with_the_reason(changes, error, reason):
     trajectory = run_of(find("pendulum"), 0.1).trajectory
     with pytest.raises(error, match=reason):
         dal.replay(altered(trajectory, **changes))

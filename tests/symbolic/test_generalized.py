@@ -94,7 +94,7 @@ def arm_coordinates(scene):
     )  # fmt: skip
 
 
-def test_forces_and_books_are_those_of_the_scene():
+def test_forces_and_ledger_are_those_of_the_scene():
     settings = {"method": "dop853", "rtol": 1e-11, "frame_rate": 20.0}
     run = dal.simulate(arm_scene(), 1.0, coordinates=arm_coordinates, **settings)
     bodies = dal.simulate(arm_scene(), 1.0, **settings).trajectory
