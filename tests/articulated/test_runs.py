@@ -1,4 +1,4 @@
-"""Runs in joint coordinates agree with runs in maximal coordinates, to the order of the method, and their energy balance closes."""
+"""Runs in joint coordinates agree with runs in maximal ones, to the order of the method; the energy balance closes."""
 
 import numpy as np
 import pytest
