@@ -329,7 +329,7 @@ for three seconds are timed (`benchmarks/robots.py`). Unsolved are steps above 1
 residual is that of the worst step."""
 
 WHERE = """Most robots rest after one sweep, and the rest of a step counts: kinematics, the mass matrix and the drifts of the
-links, collision detection, rows and their solution, and the books of the audit, none of them more than a fifth. Those
+links, collision detection, rows and their solution, and the energy audit, none of them more than a fifth. Those
 far above the median have many contacts whose rows reach many speeds (`tiago`, `tiago dual`, `baxter`), loops that the end of
 each step closes (`baxter`, `pr2`), or sway for seconds, at the end of long arms or on edges of their feet, so that sweeps do
 not reach the tolerance and the converging solver is called (`quadruped`, `panda`)."""

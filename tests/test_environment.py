@@ -148,7 +148,7 @@ def test_actions_that_are_no_numbers_are_refused():
     env = environment()
     env.reset(seed=0)
     for action in (np.array([np.nan]), np.zeros(2)):
-        with pytest.raises(ValueError, match="give 1 finite numbers, one a motor"):
+        with pytest.raises(ValueError, match="give 1 finite numbers, one per motor"):
             env.step(action)
 
 

@@ -89,7 +89,7 @@ def test_a_spring_off_the_centre_of_a_body_turns_it():
         ("time_stepping", 2.0),
     ],
 )
-def test_the_limits_on_undamped_oscillations_are_those_of_the_books(method, limit):
+def test_the_limits_on_undamped_oscillations_are_those_of_the_literature(method, limit):
     assert amplification(method, 0.999 * limit, 1.0) <= 1.0 + 1e-12
     assert amplification(method, 1.001 * limit, 1.0) > 1.0 + 1e-4
     assert largest_step(method, 1e6, Stiffness("", 1.0, 0.0, True)) == pytest.approx(limit, rel=1e-4)
@@ -150,7 +150,7 @@ def test_the_warning_names_the_force_and_the_way_out():
 
 def test_adaptive_methods_are_warned_of_tiny_steps():
     stiff = dal.Simulation(oscillator(stiffness=1e8, mass=1e-3), method="dormand_prince")
-    assert "steps a frame to keep stable on 'spring'" in advice_on_steps(stiff, 1.0)
+    assert "steps per frame to be stable for 'spring'" in advice_on_steps(stiff, 1.0)
 
 
 def test_the_command_line_warns_and_runs_on(tmp_path, capsys):

@@ -163,7 +163,7 @@ def test_the_tables_of_a_run_are_found_and_unknown_names_are_told():
     assert {"system.bodies", "elements.springs", "collision.pairs", "stepping.motion", "cone_problem.speeds"} <= {
         line.split()[0] for line in run.debug().splitlines()
     }
-    with pytest.raises(ValueError, match=r"no table is called 'contcts'; there are system.bodies, "):
+    with pytest.raises(ValueError, match=r"there is no table 'contcts'; there are system.bodies, "):
         run.debug("contcts")
     with pytest.raises(ValueError, match=r"'rates' is in system.rates, stepping.rates; give one of these"):
         run.debug("rates")

@@ -98,7 +98,7 @@ def test_particles_without_bodies_survive_a_round_trip_and_are_found_by_group(tm
     net = trajectory.particles("net")
     assert set(net) == {"particle_position"}
     np.testing.assert_array_equal(net.particle_position, variables["particle_position"][:, 4:])
-    with pytest.raises(KeyError, match="no particles are called 'rope'; there are sand, net"):
+    with pytest.raises(KeyError, match="there are no particles 'rope'; there are sand, net"):
         trajectory.particles("rope")
 
 
@@ -140,7 +140,7 @@ def test_a_file_that_claims_too_many_particles_is_refused_before_it_is_read(tmp_
         for i, scale in enumerate(("time", "particle", "xyz")):
             claimed.dims[i].attach_scale(file[scale])
     with pytest.raises(
-        TrajectoryError, match=r"crowd\.nc.* its arrays are said to hold more than \d+ bytes, and the file has"
+        TrajectoryError, match=r"crowd\.nc.* its arrays claim to have more than \d+ bytes, and the file has"
     ):
         Trajectory.load(path)
 

@@ -37,6 +37,7 @@ FIRST = {
     "chapters/*": ["index"],
     "how-to/*": [
         "installation",
+        "ten-programs",
         "notebooks",
         "model-files",
         "methods",

@@ -1,4 +1,4 @@
-"""dalembert: rigid mechanisms simulated exactly and fast, with every joule accounted for."""
+"""dalembert: a physics engine for mechanisms, robots, contact and particles, with an energy audit of every run."""
 
 import importlib
 import sys

@@ -52,7 +52,7 @@ def test_a_free_body_and_balls_reach_points():
 
 
 def test_what_is_out_of_reach_is_told():
-    with pytest.raises(ValueError, match=r"no coordinates near the start reach tool; the nearest miss is"):
+    with pytest.raises(ValueError, match=r"no coordinates near the start reach tool; the smallest error is"):
         six_joints().inverse_kinematics(np.zeros(6) + 0.1, {"tool": (3.0, 0.0, 0.0)})
 
 

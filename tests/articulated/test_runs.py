@@ -1,4 +1,4 @@
-"""Runs in joint coordinates: what runs in coordinates of bodies give, at the method's order, with the books closed."""
+"""Runs in joint coordinates agree with runs in maximal ones, to the order of the method; the energy balance closes."""
 
 import numpy as np
 import pytest

@@ -64,17 +64,17 @@ def test_joints_start_in_the_same_places_in_either_coordinates():
 @pytest.mark.parametrize(
     "vary, says",
     [
-        ({"brick.length": [1.0]}, "'brick.length' to vary; such as 'gravity', 'brick.mass'"),
+        ({"brick.length": [1.0]}, "'brick.length' to vary; give names such as 'gravity', 'brick.mass'"),
         ({"wall.mass": [1.0]}, "'wall.mass'"),
         ({"brick.mass": [1.0, -2.0]}, "'brick' is np.float64\\(-2.0\\) in member 1"),
         ({"brick.mass": [1.0, np.nan]}, "in member 1; give finite"),
         ({"brick.mass": [[1.0]]}, "'brick.mass' has shape \\(1, 1\\); give \\(1,\\)"),
-        ({"brick.mass": 1.0}, "array of one row a member"),
-        ({"brick.mass": "heavy"}, "array of one row a member"),
+        ({"brick.mass": 1.0}, "array of one row per member"),
+        ({"brick.mass": "heavy"}, "array of one row per member"),
         ({"brick.mass": [1.0, 2.0], "spring.rest": [1.0]}, "'spring.rest' has 1 members, and 'brick.mass' has 2"),
         ({"brick.velocity": [1.0, 2.0]}, "give \\(2, 3\\)"),
         ({"brick.orientation": [(1.0, 1.0, 0.0, 0.0)]}, "not a unit quaternion"),
-        ({}, "names nothing"),
+        ({}, "vary is empty"),
     ],
 )
 def test_bad_names_and_values_are_refused(vary, says):
@@ -83,5 +83,5 @@ def test_bad_names_and_values_are_refused(vary, says):
 
 
 def test_gravity_cannot_vary_where_there_is_none():
-    with pytest.raises(ValueError, match="the scene has none"):
+    with pytest.raises(ValueError, match="the scene has no gravity"):
         dal.run_batch(spring_and_ball(gravity=0.0), 0.1, vary={"gravity": [(0.0, 0.0, -1.0)]}, **SETTINGS)

@@ -149,3 +149,36 @@ def test_platform_on_three_cables(slack):
         else:
             assert tension == pytest.approx(force * 1.7 / drop, rel=1e-3)
     assert found.position[0, 2] == pytest.approx(-drop, abs=1e-6 if slack else 2e-3)
+
+
+# Motors ---------------------------------------------------------------------------------------------------------------
+
+
+def motorized(**given):
+    """A rod of 1 kg and 1 m that hangs on a hinge at its end, with a motor."""
+    scene = dal.Scene("arm")
+    scene.add_body("arm", dal.Box(0.1, 0.1, 1.0), mass=1.0, position=(0, 0, -0.5))
+    scene.hinge("shoulder", dal.WORLD, "arm", at=(0, 0, 0), axis=(0, 1, 0))
+    scene.motor("drive", "shoulder", **given)
+    return scene
+
+
+@pytest.mark.parametrize(
+    "given, effort",
+    [
+        ({"effort": 2.0}, lambda s: 2.0),
+        ({"speed": 4.0, "damping": 0.5}, lambda s: 2.0),
+        ({"stiffness": 10.0, "position": 0.6}, lambda s: 10.0 * (0.6 - s)),
+    ],
+)
+def test_a_motor_holds_a_rod_where_its_torque_balances_the_weight(given, effort):
+    """τ(s) = ½ m g l sin s."""
+    s = brentq(lambda s: effort(s) - 0.5 * G * np.sin(s), 0.0, 1.5, xtol=1e-14)
+    found = dal.equilibrium(motorized(**given))
+    assert found.stable
+    np.testing.assert_allclose(found.position[0], [-0.5 * np.sin(s), 0.0, -0.5 * np.cos(s)], atol=1e-8)
+
+
+def test_an_ideal_motor_has_no_equilibrium_unless_its_joint_is_held():
+    with pytest.raises(ValueError, match=r"motor 'drive' has a speed but no damping; hold its joint"):
+        dal.equilibrium(motorized(speed=1.0))

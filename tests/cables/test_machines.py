@@ -264,19 +264,19 @@ def test_belt_turns_a_second_wheel_by_the_ratio_of_radii():
 
 
 BAD = {
-    "fewer than two ends": (lambda a: [(a, (0, 0, 0))], {}, "two ends at least"),
+    "fewer than two ends": (lambda a: [(a, (0, 0, 0))], {}, "at least two elements"),
     "point inside a pulley": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 0.1, 0, 0.2, 1), (dal.WORLD, (1, 0, 0))], {}, "inside its radius"),
     "no radius": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 1, 0, 0.0, 1), (dal.WORLD, (2, 0, 0))], {}, "radius"),
     "side along the axis": (
         lambda a: [(a, (0, 0, 0)), dal.Pulley(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (0, 1, 0)), (dal.WORLD, (2, 0, 0))],
         {}, "along the axis",
     ),
-    "side undecided": (lambda a: [(a, (0, 0, 0)), dal.Pulley(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (1, 0, 0)), (dal.WORLD, (2, 0, 0))], {}, "which side the cable runs"),
+    "side undecided": (lambda a: [(a, (0, 0, 0)), dal.Pulley(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (1, 0, 0)), (dal.WORLD, (2, 0, 0))], {}, "does not determine the side"),
     "too short": (lambda a: [(a, (0, 0, 0)), (dal.WORLD, (2, 0, 0))], {"length": 1.5}, "less than that of its path"),
     "too long": (lambda a: [(a, (0, 0, 0)), (dal.WORLD, (2, 0, 0))], {"length": 2.5}, "slack=True"),
-    "ends on a pulley": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 1, 0, 0.1, 1)], {}, "ends at an Eye"),
+    "ends on a pulley": (lambda a: [(a, (0, 0, 0)), pulley(dal.WORLD, 1, 0, 0.1, 1)], {}, "end at an Eye"),
     "drum in the middle": (
-        lambda a: [(a, (0, 0, 0)), dal.Drum(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (0, 0, 1)), (dal.WORLD, (2, 0, 0))], {}, "take a Pulley",
+        lambda a: [(a, (0, 0, 0)), dal.Drum(dal.WORLD, (1, 0, 0), (0, 1, 0), 0.1, (0, 0, 1)), (dal.WORLD, (2, 0, 0))], {}, "use a Pulley",
     ),
     "friction without stretch": (
         lambda a: [(a, (0, 0, 0)), dal.Eye(dal.WORLD, (1, 0, 1), friction=0.2), (dal.WORLD, (2, 0, 0))], {}, "stretch=E A",
@@ -300,5 +300,5 @@ def test_bad_cables_are_rejected(case):
 def test_slack_cable_on_three_bodies_is_rejected():
     scene = dal.Scene("bad")
     ends = [weight(scene, name, 1.0, x, 0) for name, x in (("a", 0), ("b", 1), ("c", 2))]
-    with pytest.raises(ValueError, match="two at most"):
+    with pytest.raises(ValueError, match="at most two"):
         scene.cable("rope", [(ends[0], (0, 0, 0)), (ends[1], (1, 0, 0.2)), (ends[2], (2, 0, 0))], slack=True)

@@ -1,4 +1,4 @@
-"""Compliant surfaces in time steps: dents, bounces, stacks, and the books of springs and dampers; what is refused."""
+"""Compliant surfaces in time steps: dents, bounces, stacks, the ledger of springs and dampers, and rejected input."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def ball(stiffness, damping=0.0, gravity=0.0, velocity=0.0, mass=1.0):
     return scene
 
 
-def books(run):
+def ledger_of(run):
     """The last work of each kind of contact."""
     work = run.trajectory.work[-1]
     return {str(name).removeprefix("contact: "): float(work.sel(force=name)) for name in work.force.values}
@@ -32,7 +32,7 @@ def test_the_dent_of_a_body_at_rest_is_its_weight_over_the_stiffness(how):
     assert dent == pytest.approx(G / 1000.0, rel=1e-9)
     assert -run.contacts[0].separation == pytest.approx(dent, rel=1e-9)
     assert abs(run.contacts[0].force[2]) == pytest.approx(G, rel=1e-9)
-    assert books(run)["springs"] == pytest.approx(-0.5 * 1000.0 * dent**2, rel=1e-9)
+    assert ledger_of(run)["springs"] == pytest.approx(-0.5 * 1000.0 * dent**2, rel=1e-9)
     assert run.report.energy_residual_relative < 1e-12 and run.report.contact.penetration == 0.0
 
 
@@ -47,7 +47,7 @@ def test_a_bounce_takes_half_a_period_and_loses_energy_in_first_order(how):
         bears = np.asarray(run.trajectory.contact_force)[:, 0, 2] > 0.0
         assert abs(bears.sum() - steps) <= 1
         lost.append(0.5 - 0.5 * float(run.state.velocity[0, 2]) ** 2)
-        entries = books(run)
+        entries = ledger_of(run)
         assert entries["dampers"] == 0.0 and abs(entries["springs"]) < 0.5 / steps
         assert entries["impacts"] + entries["springs"] == pytest.approx(-lost[-1], rel=1e-9)
         assert run.report.energy_residual_relative < 1e-12
@@ -65,7 +65,7 @@ def test_a_damped_bounce_follows_the_damped_oscillator():
     rate = np.exp(-decay * t) * (np.cos(omega * t) - decay / omega * np.sin(omega * t))
     leaves = np.argmax(k * dent + d * rate < 0.0)
     assert run.state.velocity[0, 2] == pytest.approx(-rate[leaves], rel=1e-3)
-    entries = books(run)
+    entries = ledger_of(run)
     assert entries["dampers"] == pytest.approx(0.5 * rate[leaves] ** 2 - 0.5, rel=2e-3)
     assert abs(entries["impacts"]) < 2e-3
 
@@ -169,10 +169,10 @@ def test_steps_that_resolve_a_bounce_or_a_surface_that_damps_it_are_not_warned_o
 def test_methods_that_cannot_do_it_name_the_surface():
     for method in ({}, {"dt": 1e-3, "method": "rk4"}):
         with pytest.raises(
-            ValueError, match="takes surfaces to be rigid, and that of 'ground' has a stiffness of 1000"
+            ValueError, match="supports rigid surfaces only, and that of 'ground' has a stiffness of 1000"
         ):
             dal.Simulation(ball(1000.0), **{"method": "dormand_prince", **method})
     scene = ball(1000.0)
     scene.add_particles("drops", [(0, 0, 1.0)], mass=0.1, radius=0.02, material=dal.Material(0.3))
-    with pytest.raises(ValueError, match="contact of particles takes surfaces to be rigid, and that of 'ground'"):
+    with pytest.raises(ValueError, match="contact of particles supports rigid surfaces only, and that of 'ground'"):
         dal.Simulation(scene, dt=1e-3)

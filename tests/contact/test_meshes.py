@@ -40,5 +40,5 @@ def test_a_mesh_cannot_be_run_by_events():
     scene = dal.Scene("events", material=dal.Material())
     scene.add_obstacle("ground", dal.HeightField(np.zeros((2, 2)), 1.0))
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
-    with pytest.raises(ValueError, match=r"'ground': a HeightField cannot be run by events.*time_stepping"):
+    with pytest.raises(ValueError, match=r"'ground': a HeightField is not supported by contact events.*time_stepping"):
         dal.Simulation(scene, method="dormand_prince")

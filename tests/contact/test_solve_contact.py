@@ -376,7 +376,10 @@ ONE = {"M": np.eye(3), "J": np.eye(3), "v": [-1.0, 0.0, 0.0], "mu": 0.5}
         ({"start": np.zeros((2, 3))}, "start has the shape"),
         ({"tolerance": 0.0}, "tolerance is 0.0"),
         ({"max_iterations": 0}, "max_iterations is 0"),
-        ({"J": np.zeros((3, 3)), "offset": [-1.0]}, "contact 0: .* nothing can move it, but it approaches by 1.0 m/s"),
+        (
+            {"J": np.zeros((3, 3)), "offset": [-1.0]},
+            "contact 0: .* no velocity can move it, but it approaches at 1.0 m/s",
+        ),
         ({"J": np.diag([0.0, 1.0, 1.0])}, "contact 0: its normal row 0 of J is zero"),
         ({"rows": dal.ScalarRows(np.eye(2))}, "rows.matrix has the shape"),
         ({"rows": dal.ScalarRows(np.eye(3), least=1.0, most=-1.0)}, r"least\[0\] is 1.0 and most\[0\] is -1.0"),

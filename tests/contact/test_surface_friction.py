@@ -1,4 +1,4 @@
-"""Rolling, torsional and Stribeck friction in time steps: theory, all solvers and coordinates, books, what persists."""
+"""Rolling, torsional and Stribeck friction in time steps: theory, all solvers and coordinates, the ledger, checkpoints."""
 
 import numpy as np
 import pytest

@@ -355,7 +355,7 @@ def test_rounds_that_do_not_settle_are_told_of():
     scene.hinge("fold", plate, flap, (0.5, 0, 0), axis=(0, 1, 0))
     places = [[0.1, 0.1, 0.07], [-0.2, 0.1, 0.07]]
     scene.add_particles("grains", places, mass=500.0, radius=0.02, material=RUBBER, velocity=(0.5, 0, -2.0))
-    with pytest.warns(UserWarning, match="otherwise than the particles on them assumed.*smaller dt"):
+    with pytest.warns(UserWarning, match="differently from the prediction of the particles on them.*smaller dt"):
         run = dal.simulate(scene, 0.1, method="time_stepping", dt=5e-3)
     found = run.report.particles
     assert found.unsettled > 0 and found.mismatch > 0.0 and "beside bodies" in str(run.report)
@@ -435,7 +435,7 @@ def test_what_holds_a_particle_to_a_link_otherwise_is_refused_by_name(connect):
 def test_what_moves_by_command_beside_particles_is_refused_by_name():
     scene = chain_with_a_net()
     scene.add_body("plate", dal.Box(1, 1, 0.1), motion=lambda t: (0.0, 0.0, -3.0), material=RUBBER)
-    with pytest.raises(ValueError, match=r"'plate' moves by command.*rk4"):
+    with pytest.raises(ValueError, match=r"'plate' has a prescribed motion.*rk4"):
         dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
 
 

@@ -35,7 +35,7 @@ def run_of(*, drag: bool, general: bool, **settings: float) -> dal.Simulation:
     return dal.Simulation(scene_of(drag=drag, general=general), method="time_stepping", dt=0.01, **settings)
 
 
-def books(run: dal.Simulation) -> dict[str, float]:
+def ledger_of(run: dal.Simulation) -> dict[str, float]:
     names = [*run.model.force_names, *LEDGER]
     return dict(zip(names, run._y[-len(names) :].tolist(), strict=True))
 
@@ -51,8 +51,8 @@ def test_one_pass_gives_what_the_general_step_gives(drag: bool) -> None:
 
 
 @pytest.mark.parametrize("drag", [False, True])
-def test_books_are_those_of_the_general_step(drag: bool) -> None:
-    free, general = (books(run_of(drag=drag, general=kind).advance(0.5)) for kind in (False, True))
+def test_the_ledger_is_that_of_the_general_step(drag: bool) -> None:
+    free, general = (ledger_of(run_of(drag=drag, general=kind).advance(0.5)) for kind in (False, True))
     assert any(
         free[name] != 0.0 for name in free if name.startswith("reaction torque")
     )  # of what holds the pinned ones

@@ -224,7 +224,7 @@ def test_a_thread_that_is_clamped_bends_like_a_beam():
     "method", ["time_stepping", "implicit_euler", "implicit_midpoint", "linear_implicit_euler", "bdf2"]
 )
 def test_time_steps_of_particles_beside_a_body(method):
-    """Both fall, each by its own steps; the books are of both."""
+    """Both fall, each by its own steps; the energy balance includes both."""
     scene = dal.Scene("beside")
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0, velocity=(1.0, 0, 0))
     scene.add_particles("dots", [[0, 1, 0], [0, 1, 1]], mass=0.2)

@@ -47,7 +47,7 @@ def test_a_sweep_in_batches_gives_the_same_dataset(scene, tmp_path, capsys):
         found.append(xarray.load_dataset(tmp_path / how / "sweep.nc").drop_vars("wall_time"))
     assert found[0].identical(found[2]) and found[1].identical(found[2])
     assert run(*words, "--how", "batch", "--keep", "lowest", "--out", tmp_path / "s") == REFUSED
-    assert "does not keep the function 'lowest'" in capsys.readouterr().err
+    assert "cannot keep the function 'lowest'" in capsys.readouterr().err
 
 
 def test_a_sweep_saves_its_dataset_and_the_same_command_goes_on(scene, tmp_path, capsys):
@@ -121,7 +121,7 @@ def test_values_to_vary_are_read(text, values):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ((), "nothing is varied"),
+        ((), "give exactly one of --vary"),
         (("--vary", "height"), "give name=start:stop:count"),
         (("--vary", "height=1:2"), "give name=start:stop:count"),
         (("--vary", "height=1:2:3:4"), "give name=start:stop:count"),
@@ -162,7 +162,7 @@ def test_a_saved_run_is_replayed(scene, tmp_path, capsys):
     scene.write_text(SCENE.replace("position=(i,", "position=(i + 1e-9,"))
     assert run("replay", "run.nc", "--scene", scene) == 1
     out = capsys.readouterr().out
-    assert "not the same bits, first in frame 0, t = 0 s: position x of 'ball 0'" in out
+    assert "the bits differ, first in frame 0, t = 0 s: position x of 'ball 0'" in out
     assert "is not the one that was run" in out
     assert run("replay", scene) == REFUSED and "not a readable NetCDF-4 file" in capsys.readouterr().err
     assert run("replay", "missing.nc") == REFUSED

@@ -61,14 +61,14 @@ def test_a_sweep_goes_on_where_it_was_stopped_with_the_same_result(tmp_path):
 def test_another_sweep_in_the_same_folder_is_refused_and_says_how_it_differs(tmp_path, other, told):
     run(tmp_path / "s")
     before = times_written(tmp_path / "s")
-    with pytest.raises(ValueError, match=f"has another sweep .*{told}"):
+    with pytest.raises(ValueError, match=f"has a different sweep .*{told}"):
         run(tmp_path / "s", **other)
     assert times_written(tmp_path / "s") == before
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match="has other files in it"):
+    with pytest.raises(ValueError, match="has other files and no sweep"):
         run(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -123,7 +123,7 @@ def test_a_process_that_dies_costs_an_attempt_and_not_the_sweep(tmp_path):
     found = run(tmp_path / "s", over, troubled, how="processes", workers=1)
     assert found.status.values.tolist() == ["done", "done", "failed", "died"]
     assert (
-        found.error.values[3] == "the process was ended by signal SIGKILL (is there enough memory?); so it was 2 times"
+        found.error.values[3] == "the process was ended by signal SIGKILL (is there enough memory?); it failed 2 times"
     )
     again = run(tmp_path / "s", over, troubled, how="processes", workers=1, progress=seen.append)
     assert seen[0] == (2, 1, 4)  # what died is run again, what failed is not
@@ -165,7 +165,7 @@ print("interrupted", found.attrs["interrupted"], int((found.status == "done").su
 
 
 def script(tmp_path):
-    """A script that sweeps, without a guard of its main part, when two of its members are there."""
+    """A script that sweeps, without a guard of its main part, when two of its members are finished."""
     (tmp_path / "script.py").write_text(SCRIPT)
     process = subprocess.Popen(
         [sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, start_new_session=True

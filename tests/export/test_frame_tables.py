@@ -85,7 +85,7 @@ def test_what_cannot_be_written_or_read_is_refused(trajectory, tmp_path, monkeyp
         ImportError, match=r"Parquet needs pyarrow: pip install 'dalembert\[parquet\]'; or write a .csv"
     ):
         trajectory.save(tmp_path / "run.parquet")
-    with pytest.raises(ValueError, match="is a table, without all of the run; read it with pandas"):
+    with pytest.raises(ValueError, match="is a table, which does not contain the whole run; read it with pandas"):
         Trajectory.load(trajectory.save(tmp_path / "run.csv"))
     with pytest.raises(ValueError, match="particles is 'all'; give True, False, or None"):
         trajectory.to_pandas(particles="all")

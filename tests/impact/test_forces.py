@@ -118,11 +118,11 @@ def test_a_pendulum_bounces_off_a_wall_and_its_joint_holds():
 def test_bad_input_is_refused_with_the_way_out():
     scene = dal.Scene("disc", material=dal.Material(0.3))
     scene.add_body("disc", dal.Cylinder(0.1, 0.02), mass=1)
-    with pytest.raises(ValueError, match="'disc': a Cylinder cannot be run by events"):
+    with pytest.raises(ValueError, match="'disc': a Cylinder is not supported by contact events"):
         dal.Simulation(scene, method="dormand_prince")
     scene = column()
     scene.add_body("intruder", dal.Sphere(0.3), mass=1, position=(0.5, 0, 0.5))
-    with pytest.raises(ValueError, match=r"overlap at the start by .* m; put them apart"):
+    with pytest.raises(ValueError, match=r"overlap at the start by .* m; move them apart"):
         dal.Simulation(scene, method="dormand_prince")
-    with pytest.raises(ValueError, match="takes forces of position only"):
+    with pytest.raises(ValueError, match="supports only forces that depend on positions"):
         dal.Simulation(column(), method="symplectic_euler", dt=1e-3)

@@ -1,4 +1,4 @@
-"""Contact by events with what moves by command: paddles, lifts, conveyors, turntables and driven joints, beside theory."""
+"""Contact by events with prescribed motions: paddles, lifts, conveyors, turntables and driven joints, beside theory."""
 
 import numpy as np
 import pytest

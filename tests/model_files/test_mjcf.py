@@ -50,7 +50,7 @@ def test_what_is_not_kept_is_said_with_its_line():
     for warning in dal.load_model(FEATURES).warnings:
         assert f"<{warning.element}" in lines[warning.line - 1]
     words = {warning.element: warning.message for warning in dal.load_model(FEATURES).warnings}
-    assert "drives no joint" in words["motor"]
+    assert "does not act on a joint" in words["motor"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_is_not_kept_is_said_with_its_line():
         ("<worldbody><body name='b'><joint name='j'/><geom size='1'/></body></worldbody>"
          "<actuator><muscle joint='j'/></actuator>", "muscle"),
         ("<worldbody><body name='b'><joint name='j'/><geom size='1'/></body></worldbody>"
-         "<equality><joint joint1='j' polycoef='0.1 0'/></equality>", "in proportion"),
+         "<equality><joint joint1='j' polycoef='0.1 0'/></equality>", "only proportional coupling"),
         ("<worldbody><body><joint/><geom size='1'/><geom size='1' friction='2'/></body></worldbody>", "differ in friction"),
         ("<worldbody><geom size='1' solref='0.1 1'/></worldbody>", "hard here"),
     ],
@@ -84,11 +84,11 @@ def test_unsupported_features_give_a_warning(tmp_path, element, said):
     [
         ("<worldbody><body><geom size='1' class='none'/></body></worldbody>", "default class 'none'"),
         ("<worldbody><body><body><freejoint/></body></body></worldbody>", "free joint"),
-        ("<worldbody><body name='a'/><body name='a'/></worldbody>", "there twice"),
-        ("<worldbody><body name='world'/></worldbody>", "there twice, or the world"),
+        ("<worldbody><body name='a'/><body name='a'/></worldbody>", "is defined twice"),
+        ("<worldbody><body name='world'/></worldbody>", "is defined twice, or is 'world'"),
         ("<worldbody><geom type='box' size='1 1'/></worldbody>", "needs 3"),
         ("<worldbody><geom type='mesh' mesh='m'/></worldbody>", "no mesh 'm'"),
-        ("<worldbody><body><joint range='2 1'/></body></worldbody>", "no room"),
+        ("<worldbody><body><joint range='2 1'/></body></worldbody>", "is empty; give lower < upper"),
         ("<worldbody><body euler='0 0 1' quat='1 0 0 0'/></worldbody>", "both given"),
         ("<compiler coordinate='global'/>", "global"),
         (
@@ -128,7 +128,7 @@ def test_a_file_in_muJocos_own_mesh_format_is_read(tmp_path):
     (tmp_path / "a.msh").write_bytes(head + corners.tobytes() + faces.tobytes())
     assert dal.load_model(written(tmp_path, text)).scene.bodies["a"].mass == pytest.approx(1000.0 / 6.0)
     (tmp_path / "a.msh").write_bytes(head + corners.tobytes())
-    with pytest.raises(ValueError, match="no MSH file"):
+    with pytest.raises(ValueError, match="not an MSH file"):
         dal.load_model(written(tmp_path, text))
 
 

@@ -43,7 +43,7 @@ def require_same_masses(ours, model, data, pinocchio):
     as they have no mass, with a warning, are no solids' and differ."""
     held = defaultdict(list)
     repaired = {w.message.split("'")[1] for w in ours.warnings if "is impossible" in w.message}
-    weightless = {w.message.split("'")[1] for w in ours.warnings if "an inertia and no mass" in w.message}
+    weightless = {w.message.split("'")[1] for w in ours.warnings if "an inertia but no mass" in w.message}
     parents = {frame.name: frame.parentJoint for frame in model.frames if frame.type == pinocchio.FrameType.BODY}
     for name, frame in ours.frames.items():
         if isinstance(frame.body, Body):

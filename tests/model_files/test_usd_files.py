@@ -109,7 +109,7 @@ def Cube "told" (prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"])
     bodies, ball = model.scene.bodies, np.pi / 6
     assert np.isclose(bodies["plain"].mass, 1000 * ball) and np.isclose(bodies["icy"].mass, 900 * ball)
     assert bodies["plain"].material == dal.Material() and bodies["icy"].material == dal.Material(0.05)
-    assert warnings == ["</ice>: static and dynamic friction differ; there is one here, the dynamic"]
+    assert warnings == ["</ice>: static and dynamic friction differ; the dynamic one is used"]
     assert np.isclose(bodies["two"].mass, 200.0) and np.allclose(bodies["two"].position, (3, 0, 0))
     assert np.allclose(np.diag(bodies["two"].inertia), [200 / 6, 200 / 6 + 600, 200 / 6 + 600])
     told = bodies["told"]
@@ -214,11 +214,11 @@ OUTSIDE = "lies outside of"
         ("", "subLayers = [@../secret.usda@]", OUTSIDE),
         ("", "subLayers = [@./parts/far.usda@]", OUTSIDE),
         ('def "x" (variantSets = "v") { variantSet "v" = { "a" (references = @../secret.usda@) {} } }', "", OUTSIDE),
-        ('def "x" (references = @https://example.org/ball.usda@) {}', "", "no file beside it"),
+        ('def "x" (references = @https://example.org/ball.usda@) {}', "", "not a local file"),
         ('def "x" (references = @`"../secret.usda"`@) {}', "", "an expression"),
-        ('def "x" (references = @./parts.usdz[ball.usda]@) {}', "", "no file beside it"),
+        ('def "x" (references = @./parts.usdz[ball.usda]@) {}', "", "not a local file"),
         ('def "x" (references = @./missing.usda@) {}', "", "does not exist"),
-        ('def "x" (references = @./model.txt@) {}', "", "no .usda, .usdc, .usd file"),
+        ('def "x" (references = @./model.txt@) {}', "", "not a .usda, .usdc, .usd file"),
         ('def "x" (CLIPS) {}', "", "value clips"),
     ],
 )

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dalembert as dal
 from dalembert.core.renamed import current_names
@@ -55,6 +56,14 @@ def test_forces_within_limits_were_bounded():
     scene = ball()
     scene.limit("stop", "axle", upper=1.0)
     assert with_warning(scene.bounded, "limited_forces") == quietly(scene.limited_forces) == ["stop"]
+
+
+def test_the_kinematics_of_generalized_coordinates_were_evaluate():
+    scene = ball()
+    angle = sp.Symbol("angle")
+    own = dal.GeneralizedCoordinates(scene, [angle], {"ball": ((0, 0, 0), ((0, 0, 1), angle))})
+    old, new = with_warning(lambda: own.evaluate([0.3]), "kinematics"), quietly(lambda: own.kinematics([0.3]))
+    assert old.shape == (1, 30) and np.array_equal(old, new)
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def test_bad_arguments_and_descriptions_are_told(run):
         run.animate(height=10)
     empty = Trajectory(run.trajectory.dataset.isel(time=slice(0, 0)))
     assert "no frames" in shown(empty).text
-    with pytest.raises(ValueError, match="has no instants: there is nothing to show; run it first"):
+    with pytest.raises(ValueError, match="has no frames: there is nothing to show; run it first"):
         empty.animate()
     odd = synthetic()
     odd.attrs["scene_json"] = '{"bodies": [{"name": "body 0", "vertices": [[0, 0, 0]], "faces": [[0, 1, 7]]}]}'

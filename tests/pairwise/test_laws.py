@@ -101,7 +101,7 @@ def test_repulsion_pushes_no_way_where_there_is_none():
     assert status == 0 and energy == pytest.approx(0.5 * 8.0 * REACH**2) and (f == 0.0).all()
 
 
-def test_a_damper_takes_the_power_that_it_books():
+def test_a_damper_dissipates_the_power_in_its_ledger_entry():
     rng = np.random.default_rng(3)
     x, v = rng.uniform(-0.6, 0.6, (12, 3)), rng.normal(size=(12, 3))
     law = {**LAWS["repulsion"], "ledger": 2, "weights": np.linspace(1.0, 2.0, 12)}
@@ -145,7 +145,7 @@ def test_a_place_that_is_not_finite_makes_all_forces_of_its_law_so():
 def test_laws_that_cannot_be_are_refused():
     for law, message in (
         (RadialLaw(LENNARD_JONES, [0, 1], method=CELLS), "finite cut-off"),
-        (RadialLaw(REPULSION, [0, 1], method=TREE), "tree is for"),
+        (RadialLaw(REPULSION, [0, 1], method=TREE), "theta needs gravitation"),
         (RadialLaw(GRAVITATION, [0, 1], method=TREE, theta=1.5), "theta"),
         (RadialLaw(GRAVITATION, [0, 1, 0]), "twice"),
         (RadialLaw(GRAVITATION, [0, 1], [1.0]), "2 members and 1 weights"),

@@ -87,9 +87,9 @@ def test_a_cone_has_the_moments_of_its_points():
         (lambda s: dal.Material(1e9), "from 0 to 1000"),
         (lambda s: dal.Material(0.5, 1.2), "restitution is 1.2"),
         (lambda s: dal.Material("rough"), "friction is 'rough'"),
-        (lambda s: s.set_contact("a", "nobody"), "'nobody' is no body"),
+        (lambda s: s.set_contact("a", "nobody"), "'nobody' is not a body"),
         (lambda s: s.set_contact("a", "b", friction=-1), "friction is -1"),
-        (lambda s: s.add_obstacle("a", dal.HalfSpace()), "obstacle 'a'.*body has that name"),
+        (lambda s: s.add_obstacle("a", dal.HalfSpace()), "obstacle 'a'.*body already has that name"),
         (lambda s: s.add_obstacle("o", dal.HalfSpace(), position=(0, 0, np.inf)), r"'o'.*position\[2\] is inf"),
         (lambda s: s.add_body("m", mesh(), mass=1), "body 'm'.*Mesh can be an obstacle only.*ConvexHull"),
     ],
@@ -106,7 +106,10 @@ def mesh():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"method": "splitting", "dt": 1e-3}, "'splitting' takes forces of position only.*time_stepping"),
+        (
+            {"method": "splitting", "dt": 1e-3},
+            "'splitting' supports only forces that depend on positions.*time_stepping",
+        ),
         ({"method": "rk4", "dt": 1e-3, "impacts": "magic"}, "unknown law of impacts 'magic'.*poisson"),
         ({"dt": -1.0}, "dt is -1.0"),
         ({"dt": 1e-3, "solver": "magic"}, "unknown solver 'magic'"),
@@ -120,7 +123,7 @@ def test_bad_settings_of_a_run_are_refused(settings, words):
 
 
 def test_time_steps_without_anything_that_touches_are_refused():
-    with pytest.raises(ValueError, match="nothing in it has a material"):
+    with pytest.raises(ValueError, match="it has no materials"):
         scene = dal.Scene("empty-handed")
         scene.add_body("a", dal.Box(1, 1, 1), mass=1)
         dal.Simulation(scene, method="time_stepping", dt=1e-3)

@@ -49,13 +49,13 @@ def test_a_number_is_no_motion():
     ("arguments", "pattern"),
     [
         (([0.0], [(0, 0, 0)]), "at least two"),
-        (([0.0, 0.0], [(0, 0, 0)] * 2), "times must rise"),
+        (([0.0, 0.0], [(0, 0, 0)] * 2), "times must increase"),
         (([0.0, NAN], [(0, 0, 0)] * 2), "times"),
         (([0.0, 1.0], [(0, 0, 0), (0, NAN, 0)]), "values"),
         (([0.0, 1.0], [(0, 0, 0)] * 2, [(1, 0, 0, 0), (0, 0, 0, 0)]), "orientations.*no direction"),
         (([0.0, 1.0], [(0, 0, 0)] * 2, [(1, 0, 0, 0)]), "2 times and 1 orientations"),
-        (([0.0, 1.0], [0.0, 1.0], [(1, 0, 0, 0)] * 2), "no orientations"),
-        (([0.0, 1.0], [(0, 0, 0), (1, 0, 0)], None, True), "end where the motion begins"),
+        (([0.0, 1.0], [0.0, 1.0], [(1, 0, 0, 0)] * 2), "orientations need positions"),
+        (([0.0, 1.0], [(0, 0, 0), (1, 0, 0)], None, True), "make them equal"),
     ],
 )
 def test_keyframes_refuse_what_cannot_be(arguments, pattern):
@@ -108,7 +108,7 @@ def test_joints_between_what_moves_by_command_are_refused(other, coordinates):
     found.add_body("second", motion="set")
     found.add_body("free", BOX, mass=1.0)
     found.ball("j", other, "first", at=(0, 0, 0))
-    with refused(f"joint 'j' connects '{other}' and 'first', which move by command"):
+    with refused(f"joint 'j' connects '{other}' and 'first', which have prescribed motions"):
         dal.Simulation(found, coordinates=coordinates)
 
 

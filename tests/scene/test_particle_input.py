@@ -38,7 +38,7 @@ from .refusals import NAN, SQUARE, refused, some
         ({"pinned": "all"}, "pinned is 'all'; give"),
         (
             {"pinned": [2], "velocity": (0, 0, 1)},
-            r"particle 2 is pinned and has velocity \[0.0, 0.0, 1.0\]; give it none",
+            r"particle 2 is pinned but has velocity \[0.0, 0.0, 1.0\]; leave it out",
         ),
     ],
 )
@@ -52,10 +52,10 @@ def test_particles(fields, pattern):
 
 def test_names_of_groups_and_their_forces_are_given_once():
     scene = some()
-    with refused("particles 'dust': the scene has one of that name already"):
+    with refused("particles 'dust': the name is already in use"):
         scene.add_particles("dust", [0, 0, 0], mass=1.0)
     scene.field("f")
-    with refused("'f': the scene has one of that name already"):
+    with refused("'f': the name is already in use"):
         scene.medium("f", linear=1.0)
     with refused("name must be a text"):
         scene.add_particles("", [0, 0, 0], mass=1.0)
@@ -80,11 +80,11 @@ def test_a_particle_that_there_is_not():
         ),
         (
             lambda s, p: s.weld("j", p, "ball", (0, 0, 0)),
-            r"weld 'j': dust\[0\] is a particle, which has no axes; it takes ball",
+            r"weld 'j': dust\[0\] is a particle, which has no axes; use ball",
         ),
         (
             lambda s, p: s.point_on_line("j", p, "ball", (0, 0, 0), (0, 0, 1)),
-            r"'j': dust\[0\] is a particle; let it be b",
+            r"'j': dust\[0\] is a particle; make it b",
         ),
         (
             lambda s, p: s.ball("j", "ball", p, (0, 0, 1)),
@@ -98,7 +98,7 @@ def test_a_particle_that_there_is_not():
         ),
         (
             lambda s, p: s.external_force("j", p, force=(0, 0, 1)),
-            r"external force 'j': it acts on 'dust\[0\]', which is no body.*field\(\)",
+            r"external force 'j': it acts on 'dust\[0\]', which is not a body.*field\(\)",
         ),
         (lambda s, p: s.rods("j", "dust", [[0, 9]]), r"rods 'j': element 0 names \[0, 9\]"),
         (lambda s, p: s.rods("j", "sand", [[0, 1]]), "rods 'j': there are no particles 'sand'"),
@@ -130,7 +130,7 @@ def test_joints_of_particles(connect, pattern):
         ),
         (
             {"method": "bdf2", "dt": 0.1, "hold": "feedback"},
-            "hold is 'feedback', and method 'bdf2' holds joints by 'projection'",
+            "hold is 'feedback', and method 'bdf2' supports 'projection'",
         ),
         ({"method": "rk4"}, "method 'rk4' has no error estimate; give its step, dt"),
         ({"method": "rk4", "dt": 0.1, "frame_rate": 0.0}, "frame_rate is 0.0"),
@@ -145,7 +145,7 @@ def test_settings(settings, pattern):
 def test_steps_of_particles_need_particles(method):
     scene = dal.Scene("bodies")
     scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
-    with refused(f"method '{method}' is one for particles, and scene 'bodies' has none; use 'time_stepping'"):
+    with refused(f"method '{method}' is for particles, but scene 'bodies' has none; use 'time_stepping'"):
         dal.Simulation(scene, method=method, dt=0.1)
 
 
@@ -155,7 +155,9 @@ def test_steps_of_particles_need_particles(method):
 def test_time_steps_refuse_a_thread_of_rods(method):
     scene = dal.Scene("thread")
     scene.thread("rope", [[0, 0, 0], [1, 0, 0], [2, 0, 0]], density=1.0, pinned=[0])
-    with refused(rf"method '{method}' moves particles apart from joints, and 'rope\[0\]' holds rope\[1\]; .*'rk4'"):
+    with refused(
+        rf"method '{method}' moves particles separately from joints, but 'rope\[0\]' holds rope\[1\]; .*'rk4'"
+    ):
         dal.Simulation(scene, method=method, dt=0.1)
 
 

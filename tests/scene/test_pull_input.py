@@ -15,7 +15,7 @@ FORCES = [
         lambda s: s.field("f", "sand", force=(0, 0, 1)),
         "field 'f': there are no particles 'sand' in this scene; groups: dust",
     ),
-    (lambda s: s.field("f", ["dust", "dust"]), "field 'f': a group of particles is named twice"),
+    (lambda s: s.field("f", ["dust", "dust"]), "field 'f': a group of particles is given twice"),
     (lambda s: s.field("f", some().particles["dust"]), "field 'f': there are no particles 'dust' in this scene"),
     (lambda s: s.field("f", 7), "field 'f': there are no particles"),
     (lambda s: s.field("f", acceleration=(0, 0)), r"field 'f': acceleration must be numbers of shape \(3,\)"),
@@ -46,7 +46,7 @@ FORCES = [
     (lambda s: s.springs("f", "dust", [[-1, 0]], stiffness=1.0), r"'f': element 0 names \[-1, 0\].*particles 0 to 4"),
     (
         lambda s: s.springs("f", "dust", [[2, 2]], stiffness=1.0),
-        r"'f': element 0 names a particle twice, \[2, 2\]; name",
+        r"'f': element 0 has a particle twice, \[2, 2\]; use",
     ),
     (
         lambda s: s.springs("f", "dust", PAIR, stiffness=-1.0),
@@ -70,7 +70,7 @@ FORCES = [
         lambda s: s.angular_springs("f", "dust", TRIPLE, stiffness=1.0, rest=np.pi),
         r"'f': the rest angle .* 3.14159.*bending",
     ),
-    (lambda s: s.bending("f", "dust", [[0, 1, 0]], stiffness=1.0), r"bending 'f': element 0 names a particle twice"),
+    (lambda s: s.bending("f", "dust", [[0, 1, 0]], stiffness=1.0), r"bending 'f': element 0 has a particle twice"),
     (lambda s: s.bending("f", "dust", TRIPLE, stiffness=-1.0), r"bending 'f': stiffness\[0\] is -1"),
     (lambda s: s.areas("f", "dust", FACE, stiffness=-1.0), r"areas 'f': stiffness\[0\] is -1"),
     (lambda s: s.volumes("f", "dust", TOP, stiffness=NAN), r"volumes 'f': stiffness\[0\] is nan"),
@@ -131,9 +131,11 @@ def test_elements_whose_ends_are_at_one_place():
     ):
         scene.springs("f", "p", [[0, 2], [0, 1]], stiffness=1.0, rest=0.5)
     scene.springs("loose", "p", [[0, 1]], stiffness=1.0)
-    with refused(r"angular springs 'f': element 0, particles \[0, 1, 2\], has two at the same place; an angle needs"):
+    with refused(
+        r"angular springs 'f': element 0, particles \[0, 1, 2\], has two particles at the same place; an angle needs"
+    ):
         scene.angular_springs("f", "p", [[0, 1, 2]], stiffness=1.0)
-    with refused(r"bending 'f': element 0, particles \[2, 0, 1\], has two at the same place"):
+    with refused(r"bending 'f': element 0, particles \[2, 0, 1\], has two particles at the same place"):
         scene.bending("f", "p", [[2, 0, 1]], stiffness=1.0)
     with refused(r"angular springs 'f': the rest angle of element 0 is 3\.14.*bending\(\)"):
         scene.angular_springs("f", "p", [[0, 2, 3]], stiffness=1.0)
@@ -142,5 +144,5 @@ def test_elements_whose_ends_are_at_one_place():
 
 
 def test_a_law_without_particles():
-    with refused("repulsion 'f': there are no particles yet; add some first"):
+    with refused("repulsion 'f': there are no particles yet; add particles first"):
         dal.Scene().repulsion("f", stiffness=1.0, diameter=1.0)

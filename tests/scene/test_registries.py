@@ -73,7 +73,7 @@ def test_a_law_from_outside_the_package_or_of_a_name_that_is_taken_is_refused():
 
     with pytest.raises(ValueError, match=r"law 'outside': it is defined in .*put its file in dalembert/scene/forces"):
         law_on_bodies("outside", exert)
-    with pytest.raises(ValueError, match="law 'spring': there is one of that name already"):
+    with pytest.raises(ValueError, match="law 'spring': the name is already in use"):
         law_on_bodies("spring", exert)
     assert "outside" not in LAWS
 
@@ -81,7 +81,7 @@ def test_a_law_from_outside_the_package_or_of_a_name_that_is_taken_is_refused():
 def test_an_energy_that_kernels_have_no_room_for_is_refused():
     with pytest.raises(ValueError, match="energy 'five': 5 nodes and 1 rows of damping; give up to 4 and 6"):
         register("five", 5, 1, "stiffness", None, None)
-    with pytest.raises(ValueError, match="energy 'springs': there is one of that name already"):
+    with pytest.raises(ValueError, match="energy 'springs': the name is already in use"):
         register("springs", 2, 1, "stiffness", None, None)
     assert "five" not in KINDS
 

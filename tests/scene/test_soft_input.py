@@ -39,7 +39,7 @@ def test_thread(fields, pattern):
         ({"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, NAN]]}, r"vertices\[2, 2\] is nan"),
         ({"faces": [[0, 1]]}, r"give a table of whole numbers of shape \(m, 3\)"),
         ({"faces": [[0, 1, 9]]}, r"element 0 names \[0, 1, 9\].*particles 0 to 4"),
-        ({"faces": [[0, 1, 1]]}, "element 0 names a particle twice"),
+        ({"faces": [[0, 1, 1]]}, "element 0 has a particle twice"),
         ({"faces": [[0, 1, 2]]}, "vertex 3 belongs to no triangle; leave it out"),
         (
             {"faces": [[0, 1, 2], [0, 1, 3], [0, 1, 4]]},

@@ -47,7 +47,7 @@ def test_surfaces_come_back_from_json_and_from_files(tmp_path):
         (lambda: dal.TriangleMesh(SQUARE, [[0, 0, 1]]), "no face has an area"),
         (lambda: dal.TriangleMesh(SQUARE, np.zeros((1_000_001, 3), int)), "1000001 faces are more than 1000000"),
         (lambda: dal.HeightField([[0, np.inf], [0, 0]], 1), r"heights\[0, 1\] is inf"),
-        (lambda: dal.HeightField([[0, 1, 2]], 1), "make no cell"),
+        (lambda: dal.HeightField([[0, 1, 2]], 1), "have no cell"),
         (lambda: dal.HeightField(np.zeros((2, 2)), 0), "spacing must be a finite number above zero"),
         (lambda: dal.HeightField(np.zeros((2, 2)), (1, 1, 1)), "one number or two"),
         (lambda: dal.HeightField(np.zeros((801, 801)), 1), "split it"),

@@ -22,7 +22,7 @@ from .scenes import pendulum, resting_box
         (lambda: sensors.Imu("s", "bar", position=(0, 0)), "position must be numbers of shape"),
         (lambda: sensors.Imu("s", "bar", orientation=(0, 0, 0, 0)), "has no direction"),
         (lambda: sensors.FrameState("s", "bar", "speed"), "quantity is 'speed'; give one of position"),
-        (lambda: sensors.FrameState("s", "bar", "orientation", noise=0.1), "takes none"),
+        (lambda: sensors.FrameState("s", "bar", "orientation", noise=0.1), "cannot have noise"),
         (lambda: sensors.JointState("s", "elbow"), "there is no joint 'elbow'"),
         (lambda: sensors.JointState("s", "pivot", "torque"), "give one of position, velocity, effort"),
         (lambda: sensors.JointState("s", "pivot", coordinate="displacement"), "no displacement"),
@@ -38,9 +38,9 @@ from .scenes import pendulum, resting_box
         (lambda: sensors.Camera("s", "bar", "heat"), "image is 'heat'; give one of rgb, depth, segmentation"),
         (lambda: sensors.Camera("s", "bar", size=(0, 5)), "size is"),
         (lambda: sensors.Camera("s", "bar", field_of_view=4.0), "field_of_view is 4.0"),
-        (lambda: sensors.Camera("s", "bar", "segmentation", noise=1.0), "takes none"),
+        (lambda: sensors.Camera("s", "bar", "segmentation", noise=1.0), "cannot have noise"),
         (lambda: sensors.Imu("", "bar"), "must be a text"),
-        (lambda: "imu", "is no sensor; give one of dal.sensors"),
+        (lambda: "imu", "is not a sensor; use one of dal.sensors"),
     ],
 )
 def test_bad_sensors_are_rejected(make, told):
@@ -51,7 +51,7 @@ def test_bad_sensors_are_rejected(make, told):
 def test_names_are_unique_among_sensors():
     scene = pendulum()
     scene.add_sensor(sensors.Imu("bar", "bar"))
-    with pytest.raises(ValueError, match="sensor 'bar': the scene has one of that name"):
+    with pytest.raises(ValueError, match="sensor 'bar': the name is already in use"):
         scene.add_sensor(sensors.Gyroscope("bar", "bar"))
 
 
@@ -67,7 +67,7 @@ def test_things_of_another_scene_are_rejected():
 def test_regions_and_pairs_are_checked():
     with pytest.raises(ValueError, match=r"region is .*give a Sphere, Box"):
         resting_box().add_sensor(sensors.Touch("t", "box", region=dal.HalfSpace()))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="named twice"):
+    with pytest.raises(ValueError, match="given twice"):
         resting_box().add_sensor(sensors.ContactForce("f", "box", "box"))
 
 
@@ -103,5 +103,5 @@ def test_the_wrench_on_a_particle_with_steps_of_its_own_is_refused():
     scene.attach("knot", string[1], box)
     scene.add_sensor(sensors.ForceTorque("knot", "knot"))
     assert dal.simulate(scene, 0.01, rtol=1e-6).sensors["knot"].value[2] < 0.0
-    with pytest.raises(ValueError, match="'knot' holds a particle that has time steps of its own"):
+    with pytest.raises(ValueError, match="'knot' holds a particle with its own time steps"):
         dal.Simulation(scene, method="linear_implicit_euler", dt=1e-3)

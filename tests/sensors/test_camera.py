@@ -91,6 +91,6 @@ def test_a_body_that_is_cut_by_the_near_plane_stays_closed():
         sensors.Camera("view", dal.WORLD, "segmentation", position=(0, -150, 0.5), orientation=ahead, size=(40, 40))
     )
     number = dal.Simulation(scene).sensors["view"].value
-    assert list(scene.bodies) == ["ball", "floor"]  # what moves by command comes last
+    assert list(scene.bodies) == ["ball", "floor"]  # kinematic bodies come last
     assert (number[21:] == 1).all()
     assert (number[:19] < 0).all()

@@ -59,8 +59,8 @@ def test_values_are_those_of_mujoco(reference, coordinates):
 
 def test_what_is_not_read_is_warned_of_by_name():
     told = [str(warning) for warning in dal.load_model(FILE).warnings]
-    assert any("clock sensor is not read" in line for line in told)
-    assert any("magnetometer sensor is not read" in line for line in told)
+    assert any("clock sensor is not supported" in line for line in told)
+    assert any("magnetometer sensor is not supported" in line for line in told)
 
 
 SITE = '<site name="s" size=".02"/>'

@@ -1,4 +1,4 @@
-"""A session: the run without a hand is untouched, its hand and changes are booked, and it can be taken back."""
+"""A session: without a pull the run keeps its bits; pulls and changes are in the ledger, and a session can be rewound."""
 
 import numpy as np
 import pytest

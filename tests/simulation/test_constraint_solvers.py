@@ -176,7 +176,9 @@ def test_iterations_and_residuals_are_recorded_and_kept_in_files(tmp_path):
 def test_a_solver_that_misses_its_tolerance_is_counted_or_ends_the_run():
     few = IterativeSolver("bicgstab", iterations=20)
     assert run("rope", 0.01, constraint_solver=few).report.solver.unsolved > 0
-    with pytest.raises(SimulationError, match=r"'bicgstab': the iterations allowed .* worst at joint '(joint|knot)"):
+    with pytest.raises(
+        SimulationError, match=r"'bicgstab': the largest number of iterations .* worst at joint '(joint|knot)"
+    ):
         run("rope", 0.01, constraint_solver=few, stop_unsolved=True)
 
 

@@ -71,7 +71,7 @@ def test_coordinates_of_the_users_refuse_forces_on_bodies_by_name():
     name = next(name for name in STEPPERS if callable(STEPPERS[name][1].get("coordinates")))
     build, settings = STEPPERS[name]
     run = dal.Simulation(build(), **settings)
-    with pytest.raises(ValueError, match=r"coordinates of your own.*use coordinates='maximal' or 'joint'"):
+    with pytest.raises(ValueError, match=r"generalized coordinates.*use coordinates='maximal' or 'joint'"):
         run[next(iter(run.model.scene.bodies.values()))].apply_force((1.0, 0.0, 0.0))
 
 

@@ -202,7 +202,7 @@ def test_a_family_of_methods_is_one_file(own_registry):
     named = dal.simulate(falling(), 0.1, method="plain_euler", dt=0.01, gain=2.0)  # its option is a keyword
     np.testing.assert_allclose(named.state.velocity[0, 2], -9.81 * 0.2, rtol=1e-12)
     assert "| `plain_euler` | 1 | fixed | – | – | – | Euler in plain Python |" in registry.table()
-    with pytest.raises(ValueError, match="there is a method 'plain_euler' already"):
+    with pytest.raises(ValueError, match="there is already a method 'plain_euler'"):
         registry.register(Plain)
 
 

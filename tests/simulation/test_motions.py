@@ -1,4 +1,4 @@
-"""What moves by command, against theory: lifts, belts, turntables, paddles, driven mechanisms; in all formulations."""
+"""Prescribed motions, against theory: lifts, belts, turntables, paddles, driven mechanisms; in all formulations."""
 
 import numpy as np
 import pytest

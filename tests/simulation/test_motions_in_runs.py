@@ -120,7 +120,7 @@ def test_a_joint_that_is_set_goes_there(settings):
 @pytest.mark.parametrize(
     ("name", "given", "pattern"),
     [
-        ("nobody", {"velocity": (0, 0, 0)}, "nothing called 'nobody'.*pusher"),
+        ("nobody", {"velocity": (0, 0, 0)}, "'nobody' has no prescribed motion.*pusher"),
         ("pusher", {}, "is given nothing.*it takes position"),
         ("pusher", {"speed": 1.0}, "is given speed; it takes position"),
         ("pusher", {"position": (0, 0, 0), "velocity": (0, 0, 0)}, "is given position, velocity; it takes"),
@@ -138,7 +138,7 @@ def test_motions_that_cannot_be_set_are_refused(name, given, pattern):
 
 def test_the_velocity_of_what_moves_by_command_cannot_be_written():
     run = dal.Simulation(pusher(), **STEPS)
-    with pytest.raises(ValueError, match="velocity of body 'pusher' is that of its motion"):
+    with pytest.raises(ValueError, match="velocity of body 'pusher' is prescribed"):
         run.state.velocity[run.state.index("pusher")] = (1, 0, 0)
 
 
@@ -255,7 +255,7 @@ def test_runs_are_saved_drawn_and_exported(tmp_path):
     run.trajectory.save(tmp_path / "run.nc")
     loaded = dal.Trajectory.load(tmp_path / "run.nc")
     assert loaded.position.sel(body="pusher").values[-1, 0] == pytest.approx(0.03, abs=1e-9)
-    assert "moves by command: set" in str(scene_description(run.model.scene, {})["listing"])
+    assert "prescribed motion: set" in str(scene_description(run.model.scene, {})["listing"])
     warnings = dal.export_mjcf(run.model.scene, tmp_path / "scene.xml")
     assert any("mocap" in str(warning) for warning in warnings)
     again = dal.load_model(tmp_path / "scene.xml").scene
@@ -318,5 +318,7 @@ def test_particles_beside_what_moves_by_command_are_refused():
     scene = dal.Scene("dust", material=dal.Material(0.5))
     scene.add_body("lift", dal.Box(1, 1, 0.1), motion="set")
     scene.add_particles("dust", [(0.0, 0, 1.0)], mass=0.1, radius=0.02)
-    with pytest.raises(ValueError, match="'lift' moves by command, and method 'time_stepping' moves particles only"):
+    with pytest.raises(
+        ValueError, match="'lift' has a prescribed motion, and method 'time_stepping' moves particles only"
+    ):
         dal.Simulation(scene, **STEPS)

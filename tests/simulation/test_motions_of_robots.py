@@ -1,4 +1,4 @@
-"""What moves by command beside robots in contact, in joint coordinates: against theory, and against coordinates of bodies."""
+"""Prescribed motions beside robots in contact, in joint coordinates: against theory, and against coordinates of bodies."""
 
 import numpy as np
 import pytest

@@ -73,7 +73,7 @@ def test_a_function_of_the_users_is_told_by_its_effort():
         (
             {"speed": 1.0, "limit": 2.0},
             {"effort": 1.0},
-            "'motor' is given effort=1.0; it takes speed, as it has no damping",
+            "'motor' is given effort=1.0; it takes speed, because it has no damping",
         ),
         ({"function": lambda t, s, w: 0.0}, {"effort": 1.0}, "'motor' is given effort=1.0; it takes nothing"),
     ],

@@ -92,7 +92,7 @@ def test_what_was_let_go_is_held_again():
 
 
 @COORDINATES
-def test_a_run_can_begin_from_another_state_and_its_books_close(coordinates):
+def test_a_run_can_begin_from_another_state_and_its_energy_balance_closes(coordinates):
     run = dal.Simulation(pendulum(), coordinates=coordinates)
 
     def prepare(run):

@@ -19,7 +19,7 @@ def test_samples_are_interpolated_and_held_at_both_ends():
 @pytest.mark.parametrize(
     "samples, of, pattern",
     [
-        ({"motor": ([0.0, 0.0], [1.0, 2.0])}, "effort", r"'motor': times\[1\] is 0 s, after 0 s; times must rise"),
+        ({"motor": ([0.0, 0.0], [1.0, 2.0])}, "effort", r"'motor': times\[1\] is 0 s, after 0 s; times must increase"),
         ({"motor": ([0.0, np.nan], [1.0, 2.0])}, "effort", "times.*nan"),
         ({"motor": ([0.0, 1.0], [1.0, np.inf])}, "effort", "values.*inf"),
         ({"motor": ([0.0, 1.0], [1.0])}, "effort", "2 times and 1 values"),
@@ -54,9 +54,9 @@ def test_samples_from_a_file(tmp_path):
         ("time,a,a\n0,1,1\n", "line 1: column 'a' appears twice"),
         ("time,a,\n0,1,1\n", "line 1: a column has no name"),
         ("time,a\n", "no line of numbers"),
-        ("time,a\n0,1\n1,fast\n", "line 3, 'a': 'fast' is no finite number"),
-        ("time,a\n0,1\n1,inf\n", "line 3, 'a': 'inf' is no finite number"),
-        ("time,a\n0,1\n1\n", "line 3: 1 values, and 2 columns"),
+        ("time,a\n0,1\n1,fast\n", "line 3, 'a': 'fast' is not a finite number"),
+        ("time,a\n0,1\n1,inf\n", "line 3, 'a': 'inf' is not a finite number"),
+        ("time,a\n0,1\n1\n", "line 3: 1 values, but 2 columns"),
         ("time,a\n0,1\n0,2\n", r"times\[1\] is 0 s"),
         ("time,a\n0,\x001\n", "line 2"),
     ],

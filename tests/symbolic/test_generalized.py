@@ -94,7 +94,7 @@ def arm_coordinates(scene):
     )  # fmt: skip
 
 
-def test_forces_and_books_are_those_of_the_scene():
+def test_forces_and_ledger_are_those_of_the_scene():
     settings = {"method": "dop853", "rtol": 1e-11, "frame_rate": 20.0}
     run = dal.simulate(arm_scene(), 1.0, coordinates=arm_coordinates, **settings)
     bodies = dal.simulate(arm_scene(), 1.0, **settings).trajectory
@@ -318,7 +318,7 @@ def place(value, count=1, **settings):
         (lambda: place("abc"), TypeError, r"give \(x, y, z\)"),
         (lambda: place(("a", b, 0)), TypeError, "place of body 'body 0', x is 'a'"),
         (lambda: place((c, b, 0)), ValueError, "the symbol c is unknown"),
-        (lambda: place((c, b, 0), velocities=[c, t]), ValueError, "has rates in it"),
+        (lambda: place((c, b, 0), velocities=[c, t]), ValueError, "contains rates"),
     ],
 )  # fmt: skip
 def test_places_that_cannot_be_are_refused_by_name(make, error, message):
@@ -329,7 +329,9 @@ def test_places_that_cannot_be_are_refused_by_name(make, error, message):
 def test_runs_that_cannot_be_are_refused_by_name():
     scene = body_scene(position=(0.1, 0.2, 0.3))
     own = dal.GeneralizedCoordinates(scene, [a], {"body 0": (a, 0, 0)})
-    with pytest.raises(ValueError, match="cannot have the place of body 'body 0' at the start: nearest is a = 0\\.1"):
+    with pytest.raises(
+        ValueError, match="cannot represent the place of body 'body 0' at the start: nearest is a = 0\\.1"
+    ):
         dal.Simulation(scene, coordinates=own)
     assert dal.Simulation(scene, coordinates=own, assemble=True).state.position[0] == pytest.approx([0.1, 0, 0])
     with pytest.raises(ValueError, match="not of 'bodies'"):
@@ -339,9 +341,9 @@ def test_runs_that_cannot_be_are_refused_by_name():
     with pytest.raises(TypeError, match="coordinates is 3; give a name"):
         dal.Simulation(scene, coordinates=3)
     arm = arm_scene()
-    with pytest.raises(ValueError, match="take an integration method"):
+    with pytest.raises(ValueError, match="need an integration method"):
         dal.Simulation(arm, coordinates=arm_coordinates, method="time_stepping", dt=0.01)
-    with pytest.raises(ValueError, match="take an integration method and hold='projection'"):
+    with pytest.raises(ValueError, match="need an integration method and hold='projection'"):
         dal.Simulation(arm, coordinates=arm_coordinates, hold="penalty", stiffness=1.0)
     with pytest.raises(ValueError, match="joint 'shoulder' is enforced by the coordinates"):
         dal.Simulation(arm, coordinates=arm_coordinates).release("shoulder")

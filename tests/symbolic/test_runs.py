@@ -167,7 +167,7 @@ def test_a_run_into_the_pole_stops_and_keeps_what_was_recorded():
 
 def test_a_start_off_the_constraints_is_refused_or_assembled():
     system = four_bar()
-    with pytest.raises(ValueError, match=r"does not meet the constraints: coordinate '[ab]'.*assemble=True"):
+    with pytest.raises(ValueError, match=r"violates the constraints: coordinate '[ab]'.*assemble=True"):
         system.run(1.0, [0.9, 0.8])
     with pytest.raises(ValueError, match=r"rate of '[ab]'"):
         system.run(1.0, [0.9, 0.9], [1.0, 0.5])

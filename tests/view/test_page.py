@@ -1,4 +1,4 @@
-"""What the live page looks like, and that a run waits where nobody looks."""
+"""The look of the live page, and runs that wait while no page is visible."""
 
 import numpy as np
 import pytest

@@ -116,7 +116,7 @@ def test_films_hold_the_run_and_slow_motion_is_longer(tmp_path):
 def test_what_cannot_be_filmed_is_said(run, tmp_path):
     with pytest.raises(ValueError, match=r"unsupported format '.avi'; the name must end in .mp4 or .gif"):
         run.save_movie(tmp_path / "run.avi")
-    with pytest.raises(ValueError, match="single instant"):
+    with pytest.raises(ValueError, match="single frame"):
         box((0, 0, 0)).save_movie(tmp_path / "run.gif")
     with pytest.raises(ValueError, match="even numbers"):
         run.save_movie(tmp_path / "run.gif", size=(33, 32))

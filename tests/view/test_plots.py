@@ -116,8 +116,8 @@ def test_what_was_not_recorded_is_said(run):
     for draw, message in (
         (bare.plot.joint_errors, "no joint errors"), (bare.plot.momentum, "no momenta"), (bare.plot.contact, "no contacts"),
         (bare.plot.stage_times, "no stage times"), (lambda: bare.plot.phase("bob"), "no phase portrait of 'bob'"),
-        (lambda: run.plot.phase("elbow"), "'elbow'; ask for joints: none; bodies: bob, box"),
-        (lambda: run.plot.forces("elbow"), "'elbow' were recorded; ask for joints: pivot, rod; forces: air drag"),
+        (lambda: run.plot.phase("elbow"), "'elbow'; choose joints: none; bodies: bob, box"),
+        (lambda: run.plot.forces("elbow"), "'elbow' were recorded; choose joints: pivot, rod; forces: air drag"),
         (lambda: run.plot.path("elbow"), "no body 'elbow' to trace; bodies: bob"),
         (lambda: run.plot.path(plane="zx"), "plane is 'zx'"),
     ):  # fmt: skip

@@ -70,7 +70,7 @@ OF = {
     of_field: ("a force of shape (3,)", (1.0, 2.0)),
     of_wind: ("a velocity of shape (3,)", 3.0),
     of_law: ("two numbers, W and dW/dr", (1.0, 2.0, 3.0)),
-    of_event: ("one number, which changes sign", (1.0, 2.0)),
+    of_event: ("one number, whose sign change is the event", (1.0, 2.0)),
     of_constraint: ("2 numbers, of shape (2,)", (1.0,)),
 }
 

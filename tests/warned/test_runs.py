@@ -61,7 +61,7 @@ def test_at_most_a_few_overlaps_are_named():
 def test_particles_inside_something(method):
     scene = ground(material=RUBBER)
     scene.add_particles("sand", [[0, 0, 0.01], [1, 0, 0.01], [2, 0, -0.03]], mass=1.0, radius=0.01)
-    assert "1 of the particles 'sand' overlap other things at the start, by up to 0.04 m" in one(
+    assert "1 of the particles 'sand' overlap other objects at the start, by up to 0.04 m" in one(
         of_run(scene, method=method)
     )
 

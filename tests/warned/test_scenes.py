@@ -67,7 +67,7 @@ def test_particles_that_a_method_lets_pass_are_named():
     scene = ground(material=RUBBER)
     scene.add_particles("sand", [[0, 0, 0.001]], mass=1.0)
     assert of_run(scene) == []
-    assert "particles 'sand' collide with nothing in method 'rk4'" in one(of_run(scene, method="rk4"))
+    assert "particles 'sand' have no contacts in method 'rk4'" in one(of_run(scene, method="rk4"))
 
 
 def test_what_is_no_material_is_refused():

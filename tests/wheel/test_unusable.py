@@ -40,7 +40,7 @@ def put(place, data):
 def of_another_source(place):
     with (place.package / "ensemble" / "batch_kernel.py").open("a") as file:  # of which no pendulum is made
         file.write("\n")
-    return "made of other sources"
+    return "built from other sources"
 
 
 def of_another_format(place):

@@ -1,6 +1,6 @@
 """The command line: `dalembert run`, `view`, `sweep`, `replay`, `convert` and others, which `dalembert --help` lists.
 
-Exit codes: 0 done, 1 the run failed in the middle, 2 the input was refused, 130 interrupted (what was recorded is kept).
+Exit codes: 0 success, 1 the run failed, 2 invalid input, 130 interrupted (recorded frames are kept).
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from cyclopts import App
 
 from .commands import all_commands
 
-app = App(name="dalembert", help="Rigid mechanisms simulated exactly and fast, with every joule accounted for.")
+app = App(
+    name="dalembert",
+    help="A physics engine for mechanisms, robots, contact and particles, with an energy audit of every run.",
+)
 for name, command in all_commands().items():
     app.command(command, name=name)
 

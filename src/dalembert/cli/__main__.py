@@ -1,4 +1,4 @@
-"""`python -m dalembert.cli`, which is `dalembert`."""
+"""`python -m dalembert.cli` is the same as `dalembert`."""
 
 from . import main
 

@@ -1,12 +1,12 @@
-"""Making the shared libraries of all kernels that a wheel carries (`make wheel`); `shipped` loads them.
+"""Builds the shared libraries of all kernels for a wheel (`make wheel`); `shipped` loads them.
 
-Numba makes LLVM's intermediate code of each C function, as when it compiles for the machine that it runs on. Here that code
-is optimised for each baseline of `shipped` in place of that machine, becomes a position-independent object, and the system's
-linker makes one library a baseline of the objects. Nothing but the C functions is exported, and nothing but `ALLOWED` is left
-open: kernels return statuses, so that no library needs Python.
+Numba generates LLVM intermediate code of each C function. The code is optimised for each baseline of `shipped`, in
+place of the machine that runs Numba, and compiled to a position-independent object. The system's linker makes one
+library for each baseline. It exports only the C functions and imports only `ALLOWED`: kernels return statuses, so the
+library does not need Python.
 
-Each subpackage is compiled by a process of its own, always in the same order, so that the libraries are the same bytes
-whenever they are built from the same sources by the same versions.
+Each subpackage is compiled by its own process, always in the same order, so that builds from the same sources and
+versions are identical byte by byte.
 
     python -m dalembert.cli.build_library FOLDER
 """
@@ -60,7 +60,9 @@ class BuildError(RuntimeError):
 def build(folder: Path) -> dict[str, Any]:
     """Make the libraries and their record in a folder, unless they are there; returns the record. Raises BuildError."""
     if sys.platform not in LINK or shipped.machine() not in shipped.BASELINES:
-        raise BuildError(f"no libraries are made for {sys.platform} {shipped.machine()}; kernels are compiled there")
+        raise BuildError(
+            f"libraries cannot be built for {sys.platform} {shipped.machine()}; kernels are compiled there"
+        )
     wanted = functions()
     baselines = [baseline.name for baseline in shipped.BASELINES[shipped.machine()]]
     sources = {Path(__file__), *(path for function in wanted.values() for path in sources_of(file_of(function)))}
@@ -205,10 +207,12 @@ def check(path: Path, exported: Set[str], allowed: Set[str] = ALLOWED) -> None:
     named = [(name.removeprefix(mark), kind) for name, kind in found]
     used = {name for name, kind in named if kind == "U"} - allowed
     if used:
-        raise BuildError(f"{path.name} would need what it may not: {', '.join(sorted(used))}")
+        raise BuildError(f"{path.name} refers to symbols that are not allowed: {', '.join(sorted(used))}")
     there = {name for name, kind in named if kind.isupper() and kind != "U"}
     if there != exported:
-        raise BuildError(f"{path.name} exports other symbols than it should: {', '.join(sorted(there ^ exported))}")
+        raise BuildError(
+            f"{path.name} exports unexpected or lacks expected symbols: {', '.join(sorted(there ^ exported))}"
+        )
 
 
 if __name__ == "__main__":

@@ -57,17 +57,20 @@ def show(
     wait: bool | None = None,
     **settings: Unpack[Settings],
 ) -> LiveSession | LiveViewer | None:
-    """Show a scene in the browser, where users can steer its run; or replay a recorded run.
+    """Show a scene in the browser and let users steer its run, or replay a recorded run.
 
-    what : a `Scene`, whose run has `settings` (those of `Simulation`); the name of a scene of the gallery, a Python file
-        with build(), a model file; or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which is replayed.
-    host : the address of the page. Any but an address of this machine alone lets others steer the run, with a warning.
-    port : 0 for any free one; default 8080, or any free one if that is taken.
-    open_page : whether a tab is opened; by itself, if there is a browser and this is no notebook.
-    wait : True: serve until Ctrl-C. False: return the session at once; its `close` ends it. By itself, wait; a notebook does
-        not, and shows the address.
+    what : a `Scene`, the name of a gallery scene, a Python file with build(), or a model file, which runs with
+        `settings` (those of `Simulation`); or a `Trajectory`, a `Simulation`, or the file of a saved run (.nc), which
+        is replayed.
+    host : the address of the page. An address that other machines can reach lets others steer the run, and issues a
+        warning.
+    port : 0 for any free port. Default: 8080, or any free port if 8080 is in use.
+    open_page : whether to open a tab. Default: only if there is a browser and the call is not in a notebook.
+    wait : True: serve until Ctrl-C. False: return the session at once; its `close` ends it. Default: True, but False in
+        a notebook, which shows the address.
 
-    Raises ValueError for an object that is neither scene nor run, and OSError for a port in use or an unreadable file.
+    Raises ValueError if `what` is neither a scene nor a run, and OSError if the port is in use or the file cannot be
+    read.
     """
     notebook = in_notebook()
     opened = open_session(what, host, port, not notebook if open_page is None else open_page, dict(settings))
@@ -110,7 +113,7 @@ def _open(
     what = getattr(what, "trajectory", what)  # of a Simulation
     if hasattr(what, "scene_description"):
         if settings:
-            raise ValueError(f"a recorded run is replayed as it is; it takes no {', '.join(settings)}")
+            raise ValueError(f"a recorded run is replayed unchanged; leave out {', '.join(settings)}")
         viewer = LiveViewer(what.scene_description, host, port, open_page=open_page)
         viewer.show(what)
         return viewer
@@ -175,8 +178,10 @@ class SessionPanel:
             self.acts = gui.add_button_group("run", (RESTART, FROM_HERE, SAVE))
         self._folder: Any = None
         self.keys = {
-            "restart": gui.add_command("restart", hotkey="R", description="Begin the run anew"),
-            "go on from here": gui.add_command("go on from here", hotkey="G", description="Forget what came after"),
+            "restart": gui.add_command("restart", hotkey="R", description="Restart the run"),
+            "continue from here": gui.add_command(
+                "continue from here", hotkey="G", description="Discard all later frames"
+            ),
         }
         self._steer: Callable[..., None] = lambda *_: None
 
@@ -184,7 +189,7 @@ class SessionPanel:
         self, about: str, gravity: np.ndarray, dt: float | None, motors: dict[str, dict[str, float]], can_grab: bool
     ) -> None:
         """Controls for a run: gravity m/s², the step dt (s) of a fixed-step one, and inputs of motors."""
-        held = "Drag a body with the mouse to pull it." if can_grab else "Nothing here can be grabbed."
+        held = "Drag a body with the mouse to pull it." if can_grab else "Bodies of this run cannot be pulled."
         self.about.content = f"{about}\n\n{held}"
         if self._folder is not None:
             self._folder.remove()
@@ -194,7 +199,9 @@ class SessionPanel:
             field = gui.add_vector3("gravity, m/s²", tuple(float(g) for g in gravity), step=0.01)
             field.on_update(lambda event: self._steer("gravity", tuple(event.target.value)))
             if can_grab:
-                strength = gui.add_slider("strength of the hand", min=-2.0, max=2.0, step=0.1, initial_value=0.0)
+                strength = gui.add_slider(
+                    "pull strength (power of ten)", min=-2.0, max=2.0, step=0.1, initial_value=0.0
+                )
                 strength.on_update(lambda event: self._steer("strength", 10.0**event.target.value))
             if dt is not None:
                 step = gui.add_number("dt, ms (restarts)", 1e3 * dt, min=1e-4, step=1e-4)
@@ -203,7 +210,7 @@ class SessionPanel:
                 for key, value in inputs.items():
                     self._add_input(name, key, value)
             if len(motors) > MOTORS:
-                gui.add_markdown(f"and {len(motors) - MOTORS} motors more")
+                gui.add_markdown(f"and {len(motors) - MOTORS} more motors")
 
     def _add_input(self, motor: str, key: str, value: float) -> None:
         box = self._gui.add_number(f"{motor[:40]}: {key}, {UNITS[key]}", value, step=0.01)
@@ -234,7 +241,7 @@ class SessionPanel:
     def on_from_here(self, act: Callable[[], None]) -> None:
         """Call `act` when the run is to go on from the instant shown."""
         self._on_act(FROM_HERE, act)
-        self.keys["go on from here"].on_trigger(lambda _: act())
+        self.keys["continue from here"].on_trigger(lambda _: act())
 
     def on_save(self, act: Callable[[Any], None]) -> None:
         """Call `act` with the client that wants the recorded run."""
@@ -311,7 +318,7 @@ class LiveSession:
                 if act is not None:
                     act()
             except SimulationError as error:
-                self._stop(f"{error}. All frames up to then are kept: go back and change something, or restart.")
+                self._stop(f"{error}. All frames until then are kept: go back and change something, or restart.")
             except (ValueError, TypeError, OSError) as error:
                 self.viewer.tell(str(error), trouble=True)
             except Exception as error:  # a scene's own code, or viser on the way out: the session stays
@@ -336,7 +343,8 @@ class LiveSession:
             self._push()
         if self.session.memory > MOST_MEMORY:
             self._stop(
-                f"The record has {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or go on from an earlier instant."
+                f"The recorded frames take {MOST_MEMORY / 1e9:g} GB; save the run, then restart, or continue from an "
+                "earlier time."
             )
         if self.session.run.stopped:
             self._stop("The run has ended. Go back, or restart.", trouble=False)
@@ -451,9 +459,9 @@ class LiveSession:
     def _grab(self, body: int, local: np.ndarray, pointer: np.ndarray) -> None:
         session = self.session
         if body >= len(session.run.model.body_names):
-            return self.viewer.tell("That stands still: it is an obstacle.")
+            return self.viewer.tell("This is an obstacle; it cannot be pulled.")
         if self.viewer.time < session.time - PAST * session.frame_time:
-            return self.viewer.tell("This is the past: press “From here” to take hold of it here.")
+            return self.viewer.tell("This is a recorded time: press “From here” to continue the run from here.")
         state = session.run.state
         point = state.position[body] + rotation_matrix(state.orientation[body]) @ local
         session.grab(session.run.model.body_names[body], point)

@@ -1,7 +1,7 @@
-"""`replay`: a recorded run, run again, and compared with the record bit by bit.
+"""`replay` runs a recorded run again and compares the two bit by bit.
 
-A record is data and may be anybody's: what it names is looked up in the gallery or in the file that the user gives, and
-nothing in it is executed.
+A record is data from an unknown source. Names in it are looked up in the gallery or in the file that the user gives;
+nothing in the record is executed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a replayed run first departs from the record: frame (from 0), time (s), quantity of whom, values."""
+    """The first difference between a replayed run and its record: frame (from 0), time (s), quantity, name of the body
+    or joint, values.
+    """
 
     frame: int
     time: float
@@ -64,14 +66,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of a replay; true where the bits are the same."""
+    """The result of a replay. It is true if all bits are the same."""
 
-    same: bool  # whether all states are, to the last bit
-    frames: int  # that were compared
-    difference: Difference | None  # the first, where the record has states
-    largest: float  # largest difference of any number of the state, where the record has states; else NaN
-    notes: list[str] = field(default_factory=list)  # what may explain a difference
-    simulation: Simulation | Any = field(default=None, repr=False)  # that was made
+    same: bool  # whether all states are equal, bit by bit
+    frames: int  # number of compared frames
+    difference: Difference | None  # the first one, if the record has states
+    largest: float  # largest difference of any number of the state, if the record has states; else NaN
+    notes: list[str] = field(default_factory=list)  # possible causes of a difference
+    simulation: Simulation | Any = field(default=None, repr=False)  # the repeated run
 
     def __bool__(self) -> bool:
         return self.same
@@ -80,9 +82,9 @@ class Replay:
         if self.same:
             lines = [f"the same bits in all of {self.frames} frames"]
         elif self.difference is None:
-            lines = [f"not the same bits; the record has no states to say where, in {self.frames} frames"]
+            lines = [f"the bits differ; the record has no states to compare, in {self.frames} frames"]
         else:
-            lines = [f"not the same bits, first in {self.difference}", f"largest difference: {self.largest:.3g}"]
+            lines = [f"the bits differ, first in {self.difference}", f"largest difference: {self.largest:.3g}"]
         return "\n".join([*lines, f"kernels: {versions()['kernels']}", *self.notes])
 
 
@@ -95,11 +97,11 @@ def replay(
     """Run a recorded run again and compare the states of all frames, bit by bit.
 
     run : the trajectory, or its file; also a file of a member of a sweep.
-    scene : what makes the scene: a function, which is given the recorded parameters, a Python or model file, or the scene
-        itself. Not needed for scenes of the gallery.
-    settings : those of `Simulation` that are no plain data and so are not in the record, such as `controller`.
+    scene : a function that builds the scene from the recorded parameters, a Python or model file, or the scene itself.
+        Not needed for scenes of the gallery.
+    settings : settings of `Simulation` that cannot be recorded because they are not plain data, such as `controller`.
 
-    Raises ValueError where the record does not say how it was run, where the scene cannot be rebuilt, or where a setting is
+    Raises ValueError if the record does not contain its settings, if the scene cannot be rebuilt, or if a setting is
     missing; TrajectoryError for damaged files.
     """
     record = run.dataset if isinstance(run, Trajectory) else read_record(Path(run))
@@ -117,7 +119,7 @@ def replay(
         same = frames_hash(frames["time"], frames["state"]) == known["frames_hash"]
         return Replay(same, len(frames["time"]), None, np.nan, notes, simulation)
     if frames_hash(record["time"].values, states) != known["frames_hash"]:
-        notes.append("the states in the file are not those that were recorded: the file was changed")
+        notes.append("the states in the file differ from the recorded hash: the file was changed")
     difference, largest = _compare(simulation, record["time"].values, states)
     return Replay(difference is None, len(states), difference, largest, notes, simulation)
 
@@ -127,7 +129,8 @@ def _provenance(record: xarray.Dataset) -> dict[str, Any]:
     text = record.attrs.get("provenance_json")
     if text is None:
         raise ValueError(
-            "the run does not say how it was made (an older version wrote it, or it failed before its start)"
+            "the file does not contain the settings of the run (an older version wrote it, or the run failed before "
+            "its start)"
         )
     try:
         known = json.loads(text)
@@ -138,7 +141,7 @@ def _provenance(record: xarray.Dataset) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, RecursionError):
         good = False
     if not good:
-        raise TrajectoryError("the attribute 'provenance_json' is not what a run writes")
+        raise TrajectoryError("the attribute 'provenance_json' is not valid")
     return known
 
 
@@ -157,7 +160,7 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
         from .. import gallery
 
         if name not in gallery.names():
-            raise ValueError(f"the record is of scene {name!r:.80}, which the gallery does not have")
+            raise ValueError(f"the record is of scene {name!r:.80}, which is not in the gallery")
         source = find(name)
     elif kind in ("file", "model"):
         raise ValueError(
@@ -176,7 +179,7 @@ def _rebuild(known: Mapping[str, Any], scene: Any) -> tuple[Any, Source | None]:
     lost = origin.get("parameters_not_kept") or {}
     if lost:
         raise ValueError(
-            f"parameters of the scene are no plain data ({', '.join(map(str, lost))}); give the scene (scene=)"
+            f"parameters of the scene are not plain data ({', '.join(map(str, lost))}); give the scene (scene=)"
         )
     own = source.parameters()
     taken = {key: value for key, value in parameters.items() if key in own or source.takes_any()}
@@ -198,7 +201,7 @@ def _arguments(known: Mapping[str, Any], source: Source | None, given: Mapping[s
             missing.append(f"{name} ({what!s:.300})")
     if missing:
         raise ValueError(
-            f"the run had settings that a record cannot hold: {', '.join(missing)}; give them: replay(run, ...)"
+            f"the run had settings that cannot be recorded: {', '.join(missing)}; give them: replay(run, ...)"
         )
     return found | dict(given)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 
-class Screen:
+class RunViewer:
     """Shows a scene in the browser, and its run while it goes on: hands each frame that was recorded to the viewer."""
 
     def __init__(self, scene: Scene) -> None:
@@ -60,8 +60,8 @@ def scene_at_rest(scene: Scene) -> dict[str, Any]:
     return description
 
 
-def open_screen(built: Any) -> Screen | None:
+def open_run_viewer(built: Any) -> RunViewer | None:
     """The viewer of a scene, or of what holds one, open at once; None where no browser could show it."""
     from ..view.live_server import has_browser
 
-    return Screen(getattr(built, "scene", built)) if has_browser() else None
+    return RunViewer(getattr(built, "scene", built)) if has_browser() else None

@@ -1,4 +1,4 @@
-"""From the shapes of a scene to the tables of collision detection."""
+"""Builds the tables of collision detection from the shapes of a scene."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which features of two cores meet, read off a simplex, and how their points move with the direction."""
+"""Features of two cores that touch, determined from a simplex, and the motion of their points with the direction."""
 
 import math
 

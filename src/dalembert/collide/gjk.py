@@ -1,12 +1,13 @@
 """The distance of two convex cores, and the depth where they overlap: GJK and EPA; and the tables of a convex hull.
 
-In order: the point of a simplex nearest to the origin; support functions; `gjk`; the polytope of `epa`; `epa`; `hull_tables`.
+In order: the point of a simplex nearest to the origin; support functions; `gjk`; the polytope of `epa`; `epa`;
+`hull_tables`.
 
 GJK is the algorithm of Gilbert, Johnson and Keerthi (1988). The distance of A and B is that of the origin to the set of
-differences w = b − a. GJK has a simplex of points of that set, and v, its point nearest to the origin; it adds the furthest
-point w along −v as long as that is nearer than v. The distance can shrink by at most |v| − v·w/|v| (the duality gap), which
-is brought down to rounding (van den Bergen, *Collision Detection in Interactive 3D Environments*, 2004, §4.3). A v that does
-not get shorter ends the search: it is as near as rounding allows.
+differences w = b − a. GJK has a simplex of points of that set, and v, its point nearest to the origin; it adds the
+furthest point w along −v while this decreases |v|. The distance can shrink by at most |v| − v·w/|v| (the duality gap),
+which is reduced to rounding (van den Bergen, *Collision Detection in Interactive 3D Environments*, 2004, §4.3). The
+search ends when v stops getting shorter, because of rounding.
 
 All coordinates are in the frame of a, so that a position far from the origin of the world costs no digits.
 """

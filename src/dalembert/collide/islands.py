@@ -1,12 +1,13 @@
-"""Islands and colours, which order the contacts; and sleep.
+"""Islands and colours of contacts, their order, and sleep.
 
-Bodies that touch, or that joints connect, are an island; islands do not affect each other, so that each is solved on its own.
-Obstacles join nothing. Islands are found by a union–find over the pairs that touch.
+Bodies that touch, or that joints connect, form an island. Islands do not affect each other, so each is solved on its
+own. Obstacles do not connect islands. Islands are found by a union–find over the pairs that touch.
 
-Within an island pairs have colours, such that no body has two pairs of the same: those of one colour can be solved at the
-same time, and the result does not depend on the number of threads. A pair takes the first colour that neither of its bodies
-has. Contacts are sorted by island, colour and the number of points of their pair, in the order of pairs. In large islands the
-pairs of a colour are put into groups of eight, for registers of eight numbers. `order_contacts` is the entry.
+Within an island pairs have colours, such that no body has two pairs of the same colour. Pairs of one colour can be
+solved at the same time, and the result does not depend on the number of threads. A pair takes the first colour that
+neither of its bodies has. Contacts are sorted by island, colour and the number of points of their pair, in the order of
+pairs. In large islands the pairs of a colour are put into groups of eight, for registers of eight numbers.
+`order_contacts` is the entry.
 """
 
 from ..core.jit import inlined, njit

@@ -1,7 +1,8 @@
-"""Contact manifolds: at most four points that carry what the whole patch of contact carries.
+"""Contact manifolds: at most four points that represent a whole contact patch.
 
-In order: clipping a polygon in the plane; writing its corners to the manifold, the best four of them; the nearest points of
-two segments; `clip_faces`, the patch that two convex polygons share; and, in Python, the joining of coplanar triangles.
+In order: clipping a polygon in the plane; writing its corners to the manifold, the best four of them; the nearest
+points of two segments; `clip_faces`, the patch that two convex polygons share; and, in Python, the joining of coplanar
+triangles.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Meshes: their tables (facets, what lies beside each of their sides, the tree of their boxes), and contact with a facet."""
+"""Meshes: their tables (facets, neighbours of each side, tree of bounding boxes), and contact with a facet."""
 
 from __future__ import annotations
 

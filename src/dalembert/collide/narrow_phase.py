@@ -1,6 +1,7 @@
-"""The narrow phase, family by family: each a C function (collision tables, number of the pair, margin) → points.
+"""The narrow phase: one C function for each family of shape pairs, (collision tables, index of the pair, margin) →
+points.
 
-It fills `manifold` and the witness of the pair. Only the families of a scene are compiled.
+It writes `manifold` and the witness of the pair. Only the families that a scene needs are compiled.
 """
 
 from __future__ import annotations

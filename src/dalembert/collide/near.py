@@ -1,11 +1,11 @@
-"""Collision detection about some bodies: the contacts that an impact of fast bodies concerns, round by round.
+"""Collision detection for selected bodies: the contacts that an impact of fast bodies affects, in rounds.
 
-`detect` looks at all bodies. Where one of thousands has hit something, most contacts are as they were. Here a caller marks
-bodies, and gets the contacts of these with all that may touch them; then it marks those of their neighbours that the impulses
-have moved, and gets theirs. Contacts are appended to the table of contacts, and their bodies to the second half of `members`,
-so that what the last detection of all bodies found stays as it is.
+`detect` processes all bodies. If one of thousands hits another, most contacts do not change. Here a caller marks bodies
+and gets all their contacts; then it marks those of their neighbours that the impulses have moved, and gets their
+contacts. Contacts are appended to the table of contacts, and their bodies to the second half of `members`, so that the
+results of the last full detection stay unchanged.
 
-Marks: zero, a body that is not concerned; BESIDE, a neighbour; else the round in which a body was marked.
+Marks: zero for an unaffected body, BESIDE for a neighbour, else the round in which the body was marked.
 """
 
 from ..core.jit import inlined, njit

@@ -1,4 +1,4 @@
-"""Points and small balls against colliders: signed distances, and where a moving ball first comes near one.
+"""Points and small balls against colliders: signed distances, and the first approach of a moving ball.
 
 In order: a convex hull; a mesh, facet by facet; `point_distance` and `approach`, the entries.
 """

@@ -1,11 +1,11 @@
-"""Convex polyhedra: the plane that separates two hulls best, with the features that define it.
+"""Convex polyhedra: the plane of maximum separation of two hulls, with the features that define it.
 
-Two convex polyhedra are disjoint exactly when a face of one, or the plane along an edge of each, separates them (Baraff &
-Witkin, Physically based modeling, Rigid body simulation II, §6.1). The gap along a direction n is min n·b − max n·a over the
-corners; its maximum over all directions is at one of these candidates.
+Two convex polyhedra are disjoint exactly when a face of one, or the plane along an edge of each, separates them (Baraff
+& Witkin, Physically based modeling, Rigid body simulation II, §6.1). The gap along a direction n is min n·b − max n·a
+over the corners; its maximum over all directions is at one of these candidates.
 
-In order: corners; pairs of edges; points of contact; the witness of the step before; `hull_hull`, the entry; and the facet of
-a mesh, a hull of one face.
+In order: corners; pairs of edges; points of contact; the witness of the step before; `hull_hull`, the entry; and the
+facet of a mesh, a hull of one face.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Queries of colliders: nearest points, overlap, what a ray hits first, and distances of points.
+"""Queries of colliders: nearest points, overlap, the first hit of a ray, and distances of points.
 
 All take a `Collision` whose `places` have been filled (`broad_phase.place_colliders`). Compiled helpers come first, the
 functions for Python last.
@@ -232,7 +232,9 @@ def _check(collision: Collision, a: int, b: int) -> None:
         if not (np.isfinite(place["x"]).all() and np.isfinite(place["rotation"]).all()):
             raise ValueError(f"collider {i} is at {place['x']}: place the colliders at a finite pose first")
     if all(collision.colliders[i]["kind"] in (HALF_SPACE, MESH) for i in (a, b)):
-        raise ValueError(f"colliders {a} and {b} are half-spaces or meshes, both: one of them must be a solid")
+        raise ValueError(
+            f"colliders {a} and {b} are half-spaces or meshes, and neither is a solid; one of them must be"
+        )
 
 
 def _measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Contacts in closed form: spheres, capsules and boxes with each other, and every shape with a half-space.
 
-Each function (pair, margin, collision) fills the manifold of a pair and returns its number of points; those further apart
-than `margin` (m) are left out. The normal points from collider a to b.
+Each function (pair, margin, collision) writes the manifold of a pair and returns its number of points. Points with a
+separation above `margin` (m) are omitted. The normal points from collider a to b.
 """
 
 import math

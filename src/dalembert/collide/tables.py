@@ -1,10 +1,10 @@
-"""The tables of collision detection: one record array for each kind of thing, the pairs, and the warm-start cache.
+"""The tables of collision detection: one record array for each kind of object, the pairs, and the warm-start cache.
 
-A collider is one convex shape (or half-space, or mesh) in its own frame, fixed to a body; the body index equal to the number
-of bodies means the world. A compound is several colliders of one body. Lengths in metres.
+A collider is one convex shape (or half-space, or mesh) in its own frame, fixed to a body; the body index equal to the
+number of bodies means the world. A compound is several colliders of one body. Lengths in metres.
 
-A mesh is one collider, made of facets: flat convex polygons with an outside. Its row represents one of them at a time, as a
-hull of no thickness (see `polyhedron.show`), so that the functions for hulls handle facets.
+A mesh is one collider, made of facets: flat convex polygons with an outside. Its row represents one of them at a time,
+as a hull of no thickness (see `polyhedron.show`), so that the functions for hulls handle facets.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Contact with friction: the solvers of one time step, impulses, resting contact, and how contact enters a run."""
+"""Contact with friction: the solvers of one time step, impulses, and steppers of runs."""
 
 # The modules here that add a contact solver; see `solvers`.
 SOLVER_FILES = ("converge",)

@@ -1,4 +1,4 @@
-"""The iterate of the converging solver: its start, the best so far, and rows without bounds."""
+"""The iterate of the converging solver: initial values, the best iterate so far, and rows without bounds."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""The method of multipliers with Newton of the converging solver, and sweeps for where it is stuck.
+"""The method of multipliers of the converging solver, with Newton's method inside, and sweeps for cases in which it
+stalls.
 
 A round fixes the impulses p̄ and finds the speeds that balance M (w − w_free) = Jᵀ p(w) + gᵀ λ(w), where
 
@@ -6,13 +7,13 @@ A round fixes the impulses p̄ and finds the speeds that balance M (w − w_free
 
 then p̄ ← p(w). A fixed point is Coulomb's law. Newton's matrix has K = ρ proj′ (1 + e_n μ tᵀ) and stays regular with
 redundant contacts, and with contacts between two states. The larger κ, the fewer rounds, and the smaller the region in
-which Newton converges. So κ grows with each round that succeeds, and shrinks where one fails. It has to be very large where
-contacts cannot all stick for some 1e-9 m/s: their impulses grow by κ/c times that in a round until the weakest slides. A
-rounding ε of u would be one of κ ε in p c. So within a round u is not formed from w but goes on from that of the last step,
-u ← u + δu: its rounding vanishes with δu.
+which Newton converges. So κ grows with each round that succeeds, and shrinks where one fails. It has to be very large
+where contacts cannot all stick for some 1e-9 m/s: their impulses grow by κ/c times that in a round until the weakest
+slides. A rounding ε of u would be one of κ ε in p c. So within a round u is not formed from w but goes on from that of
+the last step, u ← u + δu: its rounding vanishes with δu.
 
-R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976; P.
-Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991.
+R. T. Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming", 1976;
+P. Alart, A. Curnier, "A mixed formulation for frictional contact problems prone to Newton like solution methods", 1991.
 """
 
 import math

@@ -2,10 +2,10 @@
 
 Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in the form of De Saxcé and Feng (1998).
 
-1. From a warm start: the method of multipliers, which needs few steps where little has changed.
-2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a
-   residual at which most contacts have found out whether they stick, slide or open; then multipliers from there.
-3. Where that fails, sweeps, and the same from points further inside.
+1. With a warm start: the method of multipliers, which needs few steps if little has changed.
+2. Without one, or if step 1 ends above the tolerance: a primal–dual interior point method, from a point far inside the
+cones, to a residual at which most contacts are known to stick, slide or open; then the method of multipliers.
+3. If step 2 fails: sweeps, and step 2 again from points further inside the cones.
 
 It ends early where the impulses show that bodies are jammed (`jamming`): then there is no solution.
 """

@@ -1,4 +1,4 @@
-"""A contact point: as users see it, and as it is recorded."""
+"""A contact point: the public class, and the recorded form."""
 
 from __future__ import annotations
 

@@ -1,13 +1,15 @@
-"""Continuous collision detection: what fast bodies would pass through on their way, and when.
+"""Continuous collision detection: obstacles in the path of fast bodies, and the time of impact.
 
-The contacts of a step are found where the bodies are at its middle, and hold as long as bodies move little in relation to
-their thickness. Between two middles all bodies move freely. A body is *fast* if it may move by more than a part of its
-thickness in a step. Then `step.advance` stops the free motion at the first time at which a pair with a fast body would go
-deeper than a small part of its thickness, and resolves the impact there, with the normal and the points of that place.
+Contacts of a step are detected at the positions at its midpoint. They are valid while bodies move little compared with
+their thickness. Between two midpoints all bodies move freely. A body is *fast* if it can move by more than a part of
+its thickness in a step. Then `step.advance` stops the free motion at the first time at which a pair with a fast body
+would go deeper than a small part of its thickness, and resolves the impact there, with the normal and the points at
+this time.
 
-The time of impact of a pair is found by conservative advancement (B. V. Mirtich, PhD thesis, 1996): surfaces at a distance s
-along the normal n, whose points approach along it at a speed of at most c, do not touch before s/c. Distances are signed
-(GJK, EPA), and where surfaces touch, time advances by steps in which no point can move by more than the depth allowed.
+The time of impact of a pair is found by conservative advancement (B. V. Mirtich, PhD thesis, 1996): surfaces at a
+distance s along the normal n, whose points approach along it at a speed of at most c, do not touch before s/c.
+Distances are signed (GJK, EPA), and where surfaces touch, time advances by steps in which no point can move by more
+than the depth allowed.
 
 In order: poses during free motion, one pair, the first impact of all pairs, and an impulse on one pair.
 """

@@ -413,7 +413,7 @@ def fit_workspace(work: Converging, contacts: Any) -> Converging:
 SOLVERS.add(
     "interior_point",
     ContactSolver(
-        "converges: all contacts and joints together, by Newton's method", 1000, 1e-10, "relative", 0.0, CONVERGING_ENTRY,
+        "solves all contacts and joints together, by Newton's method", 1000, 1e-10, "relative", 0.0, CONVERGING_ENTRY,
         converging_task,
         separates=True, make_workspace=make_workspace, fit_workspace=fit_workspace,
     ),

@@ -1,6 +1,7 @@
-"""Which contact a step left unsolved: the residual of Coulomb's law at each contact, and the masses that it acts between.
+"""Finds the contact that a step left unsolved: the residual of Coulomb's law at each contact, and the effective masses
+there.
 
-This is computed in plain NumPy from what a step left behind, and only where a step missed its tolerance.
+It is computed in plain NumPy from the tables after a step, and only if the step missed its tolerance.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class WorstContact:
         place = ", ".join(f"{x + 0.0:.4g}" for x in self.position)
         text = f"between {self.a!r} and {self.b!r} at ({place}) m"
         if self.jams:
-            return f"{text}; the kinematic body {self.jams!r} presses bodies there against what does not give way"
+            return f"{text}; the kinematic body {self.jams!r} presses bodies there against fixed ones"
         if self.ratio > FAR_APART:
             text += (
                 f"; masses there are 1:{self.ratio:.3g} (from {self.light:.3g} kg, {self.lightest!r}, to {self.heavy:.3g} "
@@ -211,5 +212,5 @@ def ways_out(settings: Any, worst: WorstContact | None, joint_coordinates: bool)
     if settings.solver == DEFAULT and not joint_coordinates:
         ways.append('solver="interior_point"')
     if worst is not None and worst.ratio > FAR_APART:
-        ways.append("masses that are nearer to each other")
+        ways.append("masses that differ less")
     return ", ".join(ways[:-1]) + f" or {ways[-1]}"

@@ -1,11 +1,11 @@
-"""Fast bodies: which may move by more than a part of their thickness in a step, and which outrun collision detection.
+"""Fast bodies: bodies that can move by more than a part of their thickness in a step, and bodies that outrun detection.
 
-Collision detection finds what is within reach of a body at its velocity before the step. An impulse may make it faster than
-that: then the step looks again, with the new velocities (`outruns`). What is fast in relation to its thickness is watched in
-free motion too (`continuous`).
+Collision detection covers the distance that a body moves at its velocity before the step. If an impulse makes it
+faster, the step detects again with the new velocities (`outruns`). Bodies that are fast compared with their thickness
+also get continuous detection (`continuous`).
 
-In order: sizes of bodies, for Python; whether some body is fast; whether one outruns detection; what impacts in free motion
-did.
+In order: sizes of bodies, for Python; tests for fast bodies; tests for bodies that outrun detection; effects of impacts
+in free motion.
 """
 
 import math

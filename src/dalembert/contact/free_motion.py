@@ -1,8 +1,8 @@
 """Free motion between the middles of two steps, and the impacts of fast bodies in it.
 
-Momenta are constant while bodies move freely. Where something is fast, the motion stops at each impact that the contacts of
-the step did not prevent (`continuous`). Impulses act there on what it concerns (`nearby`). An impact of a pair that is still
-there after that ends by an impulse on this pair alone.
+Momenta are constant while bodies move freely. If there are fast bodies, the motion stops at each impact that the
+contacts of the step did not prevent (`continuous`), and impulses act on the affected bodies (`nearby`). If the pair
+still approaches after that, an impulse on this pair alone ends the impact.
 
 In order: free motion of bodies, what impacts do to the ledger, and free motion in joint coordinates.
 """

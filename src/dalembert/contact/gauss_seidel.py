@@ -1,12 +1,12 @@
 """Projected Gauss–Seidel over contacts, with the exact Coulomb cone: the real-time solver of a time step.
 
-Each contact in turn gets the impulse p that the law asks for at the present velocities; p of the last step is the start (warm
-start). With K = J W Jᵀ its own 3 × 3 response, u its velocity (n, t, s) and b its bias:
+Each contact in turn gets the impulse p that satisfies the law at the current velocities. The first guess is p of the
+last step (warm start). With K = J W Jᵀ its own 3 × 3 response, u its velocity (n, t, s) and b its bias:
 
     p_n ← max(0, p_n − (u_n + b)/K_nn),   u_t ← u_t + K_tn Δp_n,   p_t ← disc_{μ p_n}(p_t − ρ u_t),
 
 where disc is the projection on the disc of that radius and 1/ρ the larger eigenvalue of K_tt. A fixed point has
-p_n ≥ 0 ⊥ u_n + b ≥ 0, and p_t opposes u_t with μ p_n where it slides: Coulomb's law, with no pyramid.
+p_n ≥ 0 ⊥ u_n + b ≥ 0, and p_t opposes u_t with μ p_n if it slides: Coulomb's law with the exact cone.
 
 In order: rows, one contact, sweeps over contacts, and the line search. `solve` calls them.
 """

@@ -1,15 +1,15 @@
-"""The step of contact in joint coordinates: what trees of links do where `step`, `solve` and `restitution` call
-the coordinates.
+"""The step of contact in joint coordinates: the functions for trees of links that `step`, `solve` and `restitution`
+call.
 
 Over the drifts trees move freely (`first_half_drift`). All forces and impulses act at the midpoint, where the speeds w
 change by
 
     w⁺ = w⁻ + M⁻¹ (h F + Jᵀ p + Gᵀ λ),   G (w⁻ + w⁺) = 0,
 
-J the rows of contacts and bounds and G those of the loops, p as `step` says. As M is that of one place, the kinetic energy
-changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is what the audit books. Forces that depend on velocities are those
-at w⁻ + ½ (w_free − w⁻), as in coordinates of bodies. Motors with gains, and springs and dampers of joints, are implicit: see
-`joint_space_books`.
+J the rows of contacts and bounds and G those of the loops, p as `step` says. As M is that of one place, the kinetic
+energy changes by exactly (h F + Jᵀ p + Gᵀ λ)·½ (w⁻ + w⁺), which is the entry of the ledger. Forces that depend on
+velocities are those at w⁻ + ½ (w_free − w⁻), as in coordinates of bodies. Motors with gains, and springs and dampers of
+joints, are implicit: see `joint_space_books`.
 
 In order: the tables; free motion; speeds with forces and impulses; the tasks of a step, and its C function. Rows are in
 `joint_space_rows`.

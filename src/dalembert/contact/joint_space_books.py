@@ -1,7 +1,8 @@
-"""The books of a step of contact in joint coordinates, and its soft constraints: motors with gains, springs and dampers.
+"""The energy audit of a step of contact in joint coordinates, and its soft constraints: motors with gains, springs and
+dampers.
 
-What forces and impulses do to each tree, their work, and what the roots of the trees bear, all for the ledger of the audit.
-In order: momenta of trees, forces and impulses, soft constraints, and the books of a whole step.
+It computes the effect of forces and impulses on each tree, their work, and the reactions at the roots of the trees, for
+the ledger. In order: momenta of trees, forces and impulses, soft constraints, and the entries of a whole step.
 """
 
 import math

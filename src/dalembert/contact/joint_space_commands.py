@@ -1,20 +1,20 @@
-"""What moves by command, in a step of contact in joint coordinates: given velocities beside speeds, and their drives.
+"""Prescribed motions in a step of contact in joint coordinates: their velocities, and the work of their drives.
 
-With w the speeds of the trees and g the velocities of kinematic bodies, a link has the velocity S w + R g: R is not zero for
-what hangs on such a body. Over the half drifts g is constant, g⁻ and then g⁺ (see `dynamics.commands`). At the middle it
-changes, so that with 𝓜 the masses of the links
+With w the speeds of the trees and g the velocities of kinematic bodies, a link has the velocity S w + R g: R is nonzero
+for links that are connected to such a body. Over the half drifts g is constant, g⁻ and then g⁺ (see
+`dynamics.commands`). At the middle it changes, so that with 𝓜 the masses of the links
 
     M (w⁺ − w⁻) = h F + Jᵀ p + Gᵀ λ − N (g⁺ − g⁻),   N = Sᵀ 𝓜 R,
     G ½ (w⁻ + w⁺) + ½ (G_g g⁻ + G_g g⁺) + ∂C/∂t = 0.
 
-A tree that stands on a kinematic body *rides* on it. Its drive gives it the impulse D and the angular impulse T about the
-centre x of that body: the change of its momenta, less the impulses of everything else. In the kick their work is
+A tree that stands on a kinematic body *rides* on it. Its drive gives it the impulse D and the angular impulse T about
+the centre x of that body: the change of its momenta, less the impulses of everything else. In the kick their work is
 D·v̄ + T·ω̄, with the means of the velocities before and after it; in a half drift
 
     v·ΔP + ω·(ΔL_x + v × Δ(Σ m c)),   c the centres of mass of the links.
 
-A state between steps shows the velocities of the motion, g(t), which differ from g⁺ by O(h²). The kinetic energy that this
-makes is booked as work of the drive, and taken back when the next step begins.
+A state between steps has the velocities of the motion, g(t), which differ from g⁺ by O(h²). This difference of kinetic
+energy counts as work of the drive, and is subtracted when the next step begins.
 
 In order: the tables; given velocities; work of drives; loops; the tasks, which only scenes with motions compile.
 """

@@ -1,13 +1,13 @@
-"""Continuous collision detection in joint coordinates: what fast links would pass through on their way, and when.
+"""Continuous collision detection in joint coordinates: obstacles in the path of fast links, and the time of impact.
 
-Between two middles of steps the speeds w of trees are constant, so that the place of every link is known at any time:
-u(t) = u moved by t w. All trees advance together, by times in which no pair can go too deep (conservative advancement, see
+Between two middles of steps the speeds w of trees are constant, so the pose of every link is known at any time: u(t) is
+u displaced by t w. All trees advance together, by times in which no pair can go too deep (conservative advancement, see
 `continuous`): points of a link move no faster than
 
     V = V_p + Ω_p |r_p| + |ḋ| + Ω (|r| + R),   Ω = Ω_p + |relative angular velocity|,
 
-along the path from the root, with r_p, r from the centres of parent and link to the joint, ḋ the rate of a slider, and R the
-distance of the farthest point of the link from its centre. What moves by command is not watched.
+along the path from the root, with r_p, r from the centres of parent and link to the joint, ḋ the rate of a slider, and
+R the distance of the farthest point of the link from its centre. Prescribed motions are not checked.
 
 In order: bounds of speeds, one pair, the first impact.
 """

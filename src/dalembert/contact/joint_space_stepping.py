@@ -1,4 +1,4 @@
-"""A run by time steps of contact in joint coordinates: the tables of a step beside those of bodies, and its stepper."""
+"""The stepper of contact in joint coordinates, and the tables that it needs in addition to those of bodies."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Surface laws in a step in joint coordinates: what `surface_rows` does in those of bodies.
+"""Surface laws in a step in joint coordinates; `surface_rows` is the same in maximal coordinates.
 
-The torque of a contact has rows, too: of the angular velocities of its links about the three axes, J_ω, with M⁻¹ J_ωᵀ, on the
-same sides as those of the velocities.
+The torque of a contact has rows, too: of the angular velocities of its links about the three axes, J_ω, with M⁻¹ J_ωᵀ,
+on the same sides as those of the velocities.
 
-In order: rows, sweeps over an island, books, the problem, and the C function.
+In order: rows, sweeps over an island, the ledger, the problem, and the C function.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Joints in a time step: all of them at once, by the factorization of the mechanism; and the impulses of a step on the
+"""Joints in a time step, solved all at once with the factorization of the mechanism; and the impulses of a step on the
 momenta.
 
 A joint that turns has J v ≠ 0 at the middle of a step, where its impulse acts, even when it holds at both ends. With v⁻
-the velocities before and v⁺ those after, a step that looks the same backwards in time has
+the velocities before and v⁺ those after, a time-reversible step has
 
     J (v⁻ + v⁺) = 0.
 

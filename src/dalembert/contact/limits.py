@@ -1,7 +1,6 @@
-"""What acts on coordinates of joints in a step: stops, dry friction and ideal motors, which have bounds, and soft
-constraints.
+"""Forces on joint coordinates in a step: stops, dry friction and ideal motors, which have bounds, and soft constraints.
 
-One C function does the tasks that `tables` lists; most scenes have none of this and do not compile it. In order: forces
+One C function does the tasks that `tables` lists; scenes without these forces do not compile it. In order: forces
 within bounds, soft constraints, the C function, and the mechanism with a row for each soft constraint.
 """
 

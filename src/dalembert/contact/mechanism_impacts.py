@@ -1,15 +1,14 @@
-"""Impacts of mechanisms in rounds: of what hangs on joints, in coordinates of bodies, and of all that moves in joint
-coordinates.
+"""Impacts of mechanisms in rounds: bodies with joints in maximal coordinates, and all bodies in joint coordinates.
 
-The rounds are those of `restitution`. With joints, an impulse p along a row J changes the speeds by W Jᵀ p, W = M⁻¹ less what
-the joints answer, so that one contact has the response J W Jᵀ, the inverse of its effective mass. Without impacts, forces
-and joints change the speeds from w to w + k; impulses q at rows with J change the energy by
+The rounds are those of `restitution`. With joints, an impulse p along a row J changes the speeds by W Jᵀ p, W = M⁻¹
+less the response of the joints, so that one contact has the response J W Jᵀ, the inverse of its effective mass. Without
+impacts, forces and joints change the speeds from w to w + k; impulses q at rows with J change the energy by
 
     ΔT(q) = q · J (w + ½ k) + ½ q · J W Jᵀ q,
 
 as for bodies without joints, because W is symmetric: elastic impacts of mechanisms keep energy to rounding, whether or
-not the sweeps of a round converged. Stops of joints with restitution take part. Springs, dampers and motors with gains are in
-W. Ideal motors and dry friction, whose impulses have bounds, answer in each sweep (*drives*).
+not the sweeps of a round converged. Stops of joints with restitution take part. Springs, dampers and motors with gains
+are in W. Ideal motors and dry friction, whose impulses have bounds, answer in each sweep (*drives*).
 
 In order: the table, velocities and impulses of a row, which rows bounce, one round, an island, and the C function.
 """

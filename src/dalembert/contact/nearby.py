@@ -1,15 +1,15 @@
-"""The impulses of an impact in free motion, among the bodies that it concerns.
+"""The impulses of an impact in free motion, on the bodies that it affects.
 
-An impact of two bodies of thousands changes few velocities. All contacts of a step satisfy its law until then: so the bodies
-whose velocities do not change need no new solution, and keep the one that they have, with the same bits. The bodies concerned
-grow from the two that meet. In each round those contacts are found that one of them has, and some sweeps made over them;
-then a neighbour whose velocity has changed by more than the residual aimed at is concerned too. So the result satisfies the
-law at all contacts to that residual, and costs what it concerns.
+An impact of two bodies among thousands changes few velocities. All contacts of the step satisfy the law until then, so
+bodies whose velocities do not change need no new solution and keep their bits. The set of affected bodies starts with
+the two that collide. Each round finds the contacts of this set and makes some sweeps over them; then neighbours whose
+velocity has changed by more than the target residual are added. So the result satisfies the law at all contacts to this
+residual, and the cost depends on the affected bodies only.
 
     gap + h u_n ≥ 0 ⊥ p_n ≥ 0,   |p_t| ≤ μ p_n,   u = J v,   h the rest of the half step
 
-Contacts with restitution bounce as in the step (`restitution`), each time from the velocities before the impact. What joins
-the impact with joints, motions by command, or what sleeps, is left to a solution of all (`velocities.resolve_impacts`).
+Contacts with restitution bounce as in the step (`restitution`), each time from the velocities before the impact. If the
+set contains joints, prescribed motions or sleeping bodies, all contacts are solved (`velocities.resolve_impacts`).
 
 In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the momenta after them.
 """

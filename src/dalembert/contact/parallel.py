@@ -1,8 +1,7 @@
 """Work on islands that threads share: the kinds of jobs, loops over the contacts of an island, and its warm start.
 
-Threads share the islands, and the contacts of an island that is large enough for it; see `core.thread_pool` for the job
-queue. Contacts are shared by colour: those of one colour move different bodies. The result does not depend on the number
-of threads."""
+Threads share the islands, and the contacts of large islands; see `core.thread_pool` for the job queue. Contacts are
+shared by colour: contacts of one colour move different bodies. The result does not depend on the number of threads."""
 
 from ..collide.islands import LARGE, LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS

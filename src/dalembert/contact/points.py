@@ -1,4 +1,4 @@
-"""The contact points of a step with the names of what touches, and the forces that they sum to."""
+"""The contact points of a step with the names of the bodies, and the sums of their forces."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Position correction: overlap is removed by the smallest displacement in the metric of the masses, min ½ δᵀ M δ, gap + J
-δ ≥ 0.
+"""Position correction: overlap is removed by the smallest displacement in the metric of the masses, min ½ δᵀ M δ, gap +
+J δ ≥ 0.
 
-As with the projection of joints, velocities do not take part. Momenta stay, positions and orientations change. Forces do
-their work along the displacement (`step.book_work`) as along any other; that nothing has done the opposite work is an
-error of the energy, which is booked as the work of projection.
+As in the projection of joints, positions and orientations change, and momenta do not. The work of forces along the
+displacement is computed as along any other (`step.book_work`); nothing balances it, so it is an energy error, which the
+ledger lists as work of projection.
 """
 
 from ..collide.tables import CONTACTS, ISLANDS

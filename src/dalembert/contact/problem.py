@@ -4,9 +4,9 @@ With velocities v, contact impulses p (normal first, then two tangents) and impu
 
     M (v − v_free) = Jᵀ p + Gᵀ λ,    u = J v + offset,    K_μ ∋ p ⊥ u + μ |u_t| e_n ∈ K_μ*
 
-which is Coulomb's law without penetration in the form of G. De Saxcé and Z.-Q. Feng (1998), and the problem of the FCLib
-collection (V. Acary, M. Brémond, T. Koziara, F. Pérignon 2014). `cone_solver` solves it; what is reported is computed here,
-from the matrices that were given.
+which is Coulomb's law without penetration in the form of G. De Saxcé and Z.-Q. Feng (1998), and the problem of the
+FCLib collection (V. Acary, M. Brémond, T. Koziara, F. Pérignon 2014). `cone_solver` solves it; residuals are computed
+here from the given matrices.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ TOLERANCE, ITERATIONS = 1e-8, 300
 
 @dataclass(frozen=True, eq=False)
 class ScalarRows:
-    """Scalar constraints on velocities: joints, loops, motors, stops, dry friction. Row k has an impulse λ and the error
-    e = (G v)_k − target + compliance λ, and
+    """Scalar constraints on velocities: joints, loops, motors, stops, dry friction. Row k has an impulse λ and the
+    error e = (G v)_k − target + compliance λ, and
 
         e = 0 where least < λ < most,    e ≥ 0 at λ = least,    e ≤ 0 at λ = most.
 
-    Without bounds that is an equation, G v = target; with least = 0 a stop, with ±μ N dry friction, with ± its largest
-    impulse a motor.
+    Without bounds a row is an equation, G v = target. With least = 0 it is a stop, with bounds ±μ N dry friction, with
+    bounds ±(largest impulse) a motor.
 
-    matrix : (k, n) G, dense or sparse. target : (k,) or one for all, m/s or rad/s. compliance : likewise, m/s per N s, at
-    least 0. least, most : likewise, N s or N m s; least ≤ 0 is usual.
+    matrix : (k, n) G, dense or sparse. target : (k,) or one number, m/s or rad/s. compliance : (k,) or one number, m/s
+    per N s, ≥ 0. least, most : (k,) or one number, N s or N m s; usually least ≤ 0.
     """
 
     matrix: Matrix
@@ -74,21 +74,23 @@ def solve_contact(
 
         M (v⁺ − v) = Jᵀ p + Gᵀ λ,    u = J v⁺ + offset,    K_μ ∋ p ⊥ u + μ |u_t| e_n ∈ K_μ*
 
-    that is: u_n ≥ 0, p_n ≥ 0, one of them zero; |p_t| ≤ μ p_n; and where a contact slides, p_t = −μ p_n u_t / |u_t|.
+    that is: u_n ≥ 0, p_n ≥ 0, u_n p_n = 0; |p_t| ≤ μ p_n; and if a contact slides, p_t = −μ p_n u_t / |u_t|.
 
-    M : (n, n) masses, symmetric and positive definite, dense or sparse. Its blocks are found from its pattern: six a body, or
-    as many as a tree has joints. J : (3 m, n) dense or sparse, three rows a contact: normal, then two tangents. v : (n,)
-    velocities without impulses (M⁻¹ f of FCLib). mu : (m,) or one for all. offset : what is added to J v⁺, m/s, as where a
-    surface moves by command: (m, 3), (3 m,), or (m,) for normals alone, w of FCLib. rows : constraints beside contacts.
-    start : impulses (m, 3) near the solution, or a solution of a problem with as many contacts and rows. tolerance : of the
-    residual in m/s, relative to the largest speed |J v + offset| or |G v − target|. max_iterations : factorizations.
+    M : (n, n) masses, symmetric and positive definite, dense or sparse. Its blocks are found from its pattern: six rows
+    for a body, or one for each joint of a tree. J : (3 m, n) dense or sparse, three rows for each contact: normal, then
+    two tangents. v : (n,) velocities without impulses (M⁻¹ f in FCLib). mu : (m,) or one number. offset : added to J
+    v⁺, m/s, for example for a surface with prescribed motion: (m, 3), (3 m,), or (m,) for normals alone (w in FCLib).
+    rows : constraints beside contacts.
+    start : impulses (m, 3) near the solution, or a solution of a problem with as many contacts and rows. tolerance :
+    bound on the residual in m/s, relative to the largest speed |J v + offset| or |G v − target|. max_iterations :
+    largest number of factorizations.
 
-    What is not solved is told by `converged` and `status`; the best that was found is returned all the same. Without
-    `offset` and targets there is a solution always (V. Acary, F. Cadoux, C. Lemaréchal, J. Malick 2011); impulses need not
-    be unique.
+    If the problem is not solved, `converged` is False, `status` says why, and the best iterate is returned. Without
+    `offset` and targets a solution always exists (V. Acary, F. Cadoux, C. Lemaréchal, J. Malick 2011); impulses need
+    not be unique.
 
-    Raises ValueError: shapes that do not fit, what is not finite, M that is not symmetric and positive definite, friction
-    below 0, bounds that cross, contacts that nothing can move and whose normal offset is negative.
+    Raises ValueError for shapes that do not match, non-finite values, an M that is not symmetric and positive definite,
+    negative friction, least > most, and contacts that no velocity moves and whose normal offset is negative.
 
     >>> import numpy as np, dalembert as dal
     >>> found = dal.solve_contact(2.0 * np.eye(3), np.eye(3), [-1.0, 3.0, 0.0], 0.5)
@@ -122,26 +124,28 @@ def solve_delassus(
     W: Matrix, q: ArrayLike, mu: ArrayLike, *, start: ArrayLike | ContactSolution | None = None,
     tolerance: float = TOLERANCE, max_iterations: int = ITERATIONS,
 ) -> ContactSolution:  # fmt: skip
-    """Solve contact with Coulomb friction for m contacts that are given by their Delassus matrix W = J M⁻¹ Jᵀ.
+    """Solve contact with Coulomb friction for m contacts given by their Delassus matrix W = J M⁻¹ Jᵀ.
 
         u = W p + q,    K_μ ∋ p ⊥ u + μ |u_t| e_n ∈ K_μ*
 
-    W : (3 m, 3 m), symmetric and positive semidefinite, dense or sparse. q : (3 m,) or (m, 3), m/s: u without impulses. The
-    rest is that of `solve_contact`, which is faster where M and J are known: here W = B Bᵀ is factored, and each group of
-    contacts that W couples becomes a dense problem, with a cost that grows with the cube of its size. `velocity` of the
-    solution is empty.
+    W : (3 m, 3 m), symmetric and positive semidefinite, dense or sparse. q : (3 m,) or (m, 3), m/s: u without impulses.
+    All other arguments are those of `solve_contact`. Use that function if you know M and J: it is faster. Here W = B Bᵀ
+    is factored, and each group of contacts that W couples becomes a dense problem, whose cost grows with the cube of
+    its size. `velocity` of the solution is empty.
 
-    Raises ValueError: shapes that do not fit, what is not finite, W that is not symmetric and positive semidefinite.
+    Raises ValueError for shapes that do not match, non-finite values, and a W that is not symmetric and positive
+    semidefinite.
     """
     check_settings(tolerance, max_iterations)
     return _solve_local(W, q, mu, (None, None, None), start, tolerance, max_iterations)
 
 
 def load_contact_problem(path: str | Path) -> ContactProblem:
-    """Read a problem of the FCLib collection, `.hdf5`, with three components a contact: of its global form (M, H, f, …) or
-    its local one (W, q, …). `solve()` solves it.
+    """Read a problem of the FCLib collection, `.hdf5`, with three components for each contact, in its global form (M,
+    H, f, …) or its local form (W, q, …). `solve()` solves it.
 
-    Raises FileNotFoundError, and ValueError for what is no such problem, and for files that link to others.
+    Raises FileNotFoundError if the file does not exist, and ValueError if it is not such a problem or links to other
+    files.
     """
     from ..io.fclib import read_fclib
 
@@ -151,16 +155,16 @@ def load_contact_problem(path: str | Path) -> ContactProblem:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactProblem:
-    """A problem of the FCLib collection, with the names of their files."""
+    """A problem of the FCLib collection. Its fields have the names used in the files."""
 
-    matrices: dict[str, Any]  # csr: M, H and G where there are equations; or W, V and R
+    matrices: dict[str, Any]  # csr: M, H and, if there are equations, G; or W, V and R
     vectors: dict[str, np.ndarray]  # mu, and f, w, b; or q, s
 
     def solve(
         self, *, start: ArrayLike | ContactSolution | None = None, tolerance: float = TOLERANCE,
         max_iterations: int = ITERATIONS,
     ) -> ContactSolution:  # fmt: skip
-        """The solution: see `solve_contact`. Raises ValueError where the parts of the file do not fit."""
+        """Return the solution: see `solve_contact`. Raises ValueError if the parts of the file do not match."""
         matrices, vectors = self.matrices, self.vectors
         if "W" in matrices:
             check_settings(tolerance, max_iterations)

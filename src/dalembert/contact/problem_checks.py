@@ -1,4 +1,4 @@
-"""Checks of a frictional contact problem that is given as matrices, and W = B Bᵀ of one without masses."""
+"""Checks of a frictional contact problem given as matrices, and W = B Bᵀ of a problem without masses."""
 
 from __future__ import annotations
 
@@ -160,9 +160,7 @@ def check_masses(masses: Any) -> None:
     diagonal = masses.diagonal()
     if (diagonal <= 0.0).any():
         at = int(np.flatnonzero(diagonal <= 0.0)[0])
-        raise ValueError(
-            f"M[{at}, {at}] is {diagonal[at]}: masses must be positive; leave what is fixed out of M and of J"
-        )
+        raise ValueError(f"M[{at}, {at}] is {diagonal[at]}: masses must be positive; leave fixed bodies out of M and J")
     count, labels = connected_components(masses, directed=False)
     sizes = np.bincount(labels)
     for block in np.flatnonzero(sizes > 1):
@@ -198,7 +196,7 @@ def check_contacts(problem: Problem) -> None:
             )
         if problem.offset[i, 0] < 0.0:
             raise ValueError(
-                f"contact {i}: its rows of J are zero, so that nothing can move it, but it approaches by "
+                f"contact {i}: its rows of J are zero, so no velocity can move it, but it approaches at "
                 f"{-problem.offset[i, 0]} m/s; leave it out"
             )
     rows = problem.rows
@@ -223,7 +221,9 @@ def local_matrix(delassus: Any, V: Any, R: Any) -> tuple[Any, int, int]:
         V, R = as_matrix("V", V), as_matrix("R", R)
         k = R.shape[0]
         if V.shape != (size, k) or R.shape != (k, k):
-            raise ValueError(f"V and R have the shapes {V.shape} and {R.shape}; with W of {size} rows they do not fit")
+            raise ValueError(
+                f"V and R have the shapes {V.shape} and {R.shape}; with W of {size} rows the shapes do not match"
+            )
         delassus = csr_array(block_array([[delassus, V], [V.T, R]]))
     require_symmetric("W", delassus)
     return delassus, size // 3, k

@@ -1,7 +1,7 @@
-"""The solution of a frictional contact problem: residuals of the literature, and why one is not solved.
+"""The solution of a frictional contact problem: residuals from the literature, and the reason if it is not solved.
 
-Residuals are computed here in NumPy from the given matrices, not taken from the solver. With c = (J M⁻¹ Jᵀ)_nn of a contact,
-û = u + μ |u_t| e_n and V the largest speed of the problem, the worst contact counts:
+Residuals are computed here in NumPy from the given matrices, not taken from the solver. With c = (J M⁻¹ Jᵀ)_nn of a
+contact, û = u + μ |u_t| e_n and V the largest speed of the problem, the worst contact counts:
 
     natural map       c |p − proj_K(p − û / c)|
     penetration       −u_n
@@ -9,8 +9,8 @@ Residuals are computed here in NumPy from the given matrices, not taken from the
     dual              |û − proj_K*(û)|
     complementarity   c |p·û| / max(c |p|, V)
     relative          ‖p − proj_K(p − û)‖ / ‖q‖,    q = u of the free velocity, 2-norms over all contacts, as in
-                      V. Acary, M. Brémond, O. Huber, "On solving contact problems with Coulomb friction: formulations and
-                      numerical comparisons", 2018.
+                      V. Acary, M. Brémond, O. Huber, "On solving contact problems with Coulomb friction: formulations
+                      and numerical comparisons", 2018.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ OVER_TOLERANCE = 2.0  # of the solver's residual: what other roundings may make 
 
 @dataclass(frozen=True)
 class ContactResiduals:
-    """How far a solution is from the law. m/s (rows of rotations: rad/s), but for `relative`, which has no fixed unit."""
+    """Distances of a solution from the law: m/s (rad/s for rows of rotations), except `relative`, which has no fixed
+    unit.
+    """
 
     natural_map: float  # Coulomb's law, the worst contact
     penetration: float  # −u_n, of contacts that approach
-    cone: float  # p outside of the cone of friction
-    dual: float  # û outside of the dual cone
+    cone: float  # distance of p from the friction cone
+    dual: float  # distance of û from the dual cone
     complementarity: float  # p·û
     rows: float  # the law of scalar rows
     balance: float  # M (v⁺ − v) − Jᵀ p − Gᵀ λ over the diagonal of M
@@ -42,24 +44,24 @@ class ContactResiduals:
 
     @property
     def largest(self) -> float:
-        """What the tolerance is compared with: the largest of natural map, rows and balance."""
+        """The number that the tolerance bounds: the largest of natural map, rows and balance."""
         return max(self.natural_map, self.rows, self.balance)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactSolution:
-    """The solution of m contacts and k rows between n velocities: see `solve_contact`."""
+    """The solution of a problem with m contacts, k rows and n velocities: see `solve_contact`."""
 
-    velocity: np.ndarray  # (n,) v⁺; empty where only W was given
+    velocity: np.ndarray  # (n,) v⁺; empty if only W was given
     impulse: np.ndarray  # (m, 3) p: normal, two tangents, N s
     multipliers: np.ndarray  # (k,) λ of the rows, N s or N m s
     contact_velocity: np.ndarray  # (m, 3) u, m/s, with offset
     states: np.ndarray  # (m,) "open", "sticking" or "sliding", judged by the tolerance
     residuals: ContactResiduals
-    tolerance: float  # m/s, that the residual was to reach
+    tolerance: float  # m/s, bound on the residual
     iterations: int  # factorizations
     converged: bool
-    status: str  # in words; where it is not solved, why
+    status: str  # in words, with the reason if it is not solved
 
     def __repr__(self) -> str:
         return "\n".join(f"{name:<18}{value}" for name, value in self._rows())
@@ -169,8 +171,8 @@ def explain(problem: Problem, residuals: ContactResiduals, natural: np.ndarray, 
             f"{violation:.3g} m/s; change their offset or target"
         )
     if step.iterations >= step.max_iterations:
-        return f"{words}. All {step.max_iterations} factorizations were used; allow more, or a larger tolerance"
-    return f"{words}. Steps made no more progress; impulses may grow without bound, or rounding may hide the rest"
+        return f"{words}. All {step.max_iterations} factorizations were used; raise max_iterations or tolerance"
+    return f"{words}. The iteration stalled; impulses may grow without bound, or rounding may limit the accuracy"
 
 
 def least_violation(problem: Problem) -> tuple[float, list[str]]:

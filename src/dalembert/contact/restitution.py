@@ -1,31 +1,33 @@
 """Restitution: impacts in rounds, which conserve energy for e = 1 and never add any.
 
-Impulses act at the middle of a step, where forces change the velocities from v⁻ to v⁻ + k. Let w be the velocities without k,
-v = w + k those with it, and J those of a contact along its normal. A contact with restitution e bounces in a step when it
-approaches, J w < 0, and closes within the step, gap + h J v < 0. Newton's law at one contact is J v⁺ = −e J w.
+Impulses act at the middle of a step, where forces change the velocities from v⁻ to v⁻ + k. Let w be the velocities
+without k, v = w + k those with it, and J those of a contact along its normal. A contact with restitution e bounces in a
+step when it approaches, J w < 0, and closes within the step, gap + h J v < 0. Newton's law at one contact is J v⁺ = −e
+J w.
 
 Contacts that do not approach do not bounce: of three balls in a row, the first two collide, and then the last two. So
-the contacts of an island that bounce do so in rounds, until none is left. In one round they act together, by the generalized
-reflection of Smith, Kaufman, Vouga, Tamstorf and Grinspun ("Reflections on simultaneous impact", ACM Transactions on
-Graphics 31, 2012): with the least impulses λ ≥ 0 that end the approach, the impulses are q = s (1 + e) λ. With a = w + k/2,
-impulses q change the energy by exactly
+the contacts of an island that bounce do so in rounds, until none is left. In one round they act together, by the
+generalized reflection of Smith, Kaufman, Vouga, Tamstorf and Grinspun ("Reflections on simultaneous impact", ACM
+Transactions on Graphics 31, 2012): with the least impulses λ ≥ 0 that end the approach, the impulses are q = s (1 + e)
+λ. With a = w + k/2, impulses q change the energy by exactly
 
     ΔT(q) = q · J a + ½ q · J W Jᵀ q = ½ q · J (w + v⁺).
 
-The factor s is such that ΔT(q) = ½ Σ (1 − e) q J w, as it is for one contact: s = 1 where λ is exact, and e = 1 keeps energy
-to rounding for any λ. With friction the impulses of a round satisfy Newton's and Coulomb's laws. These may ask for more
-kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and then the round takes the mixture (1 − θ) p₀ + θ p_e
-of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never pulls, its friction
-lies in the cone (which is convex), and nothing closes that does not close in either solution.
+The factor s is such that ΔT(q) = ½ Σ (1 − e) q J w, as it is for one contact: s = 1 where λ is exact, and e = 1 keeps
+energy to rounding for any λ. With friction the impulses of a round satisfy Newton's and Coulomb's laws. These may ask
+for more kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and then the round takes the mixture (1 −
+θ) p₀ + θ p_e of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never
+pulls, its friction lies in the cone (which is convex), and nothing closes that does not close in either solution.
 
-Elastic contacts, which lose nothing that would hide it, bounce in the order in which their gaps close: in one round the
-points of one pair of bodies, and what closes at the same time. What is not resolved in so many rounds is left to the solution
-without restitution, which follows for all contacts.
+Elastic contacts bounce in the order in which their gaps close, because no loss hides the order: in one round the points
+of one pair of bodies, and contacts that close at the same time. Approaches that remain after the last round are handled
+by the solution without restitution, which follows for all contacts.
 
-Islands with joints, and all in joint coordinates, have the same rounds with the responses of their joints, and stops take
+Islands with joints, and all in joint coordinates, have the same rounds with the responses of their joints, and stops
+take
 part: `mechanism_impacts`, which scenes without them do not compile.
 
-In order: which contacts bounce, the rounds of an island, one round, and the speeds to start from.
+In order: the choice of bouncing contacts, the rounds of an island, one round, and the initial speeds.
 """
 
 import math

@@ -1,17 +1,17 @@
 """Friction against turning at one contact, and Stribeck's law: compiled functions for the sweeps and the solvers.
 
-A contact of two surfaces that give a little resists turning about its normal (torsion, or spin) and about its tangents
-(rolling), with impulsive torques τ = (τ_n, τ_t, τ_s) in the frame of the contact, N m s, on body b, and −τ on a. Each part is
-bounded by the normal impulse and a length (R. Leine, C. Glocker 2003; MuJoCo's condim 4 and 6):
+A contact of two slightly compliant surfaces resists turning about its normal (torsion, or spin) and about its tangents
+(rolling), with impulsive torques τ = (τ_n, τ_t, τ_s) in the frame of the contact, N m s, on body b, and −τ on a. Each
+part is bounded by the normal impulse and a length (R. Leine, C. Glocker 2003; MuJoCo's condim 4 and 6):
 
     |τ_n| ≤ μ_s p_n,    |τ_r| ≤ μ_r p_n,    τ_r = (τ_t, τ_s),
 
 with μ_s and μ_r in metres, and each part opposes its angular velocity of b relative to a with most dissipation:
-τ_n = −μ_s p_n sign ω_n where it spins, τ_r = −μ_r p_n ω_r/|ω_r| where it rolls. With Coulomb's |p_t| ≤ μ p_n the set is a
-product of discs, so that its parts are projected, and solved, one by one.
+τ_n = −μ_s p_n sign ω_n where it spins, τ_r = −μ_r p_n ω_r/|ω_r| where it rolls. With Coulomb's |p_t| ≤ μ p_n the set is
+a product of discs, so that its parts are projected, and solved, one by one.
 
-The angular velocity depends on τ by K = Fᵀ (I_a⁻¹ + I_b⁻¹) F, with F the axes. It is stored as (nn, tt, ss, nt, ns, ts), the
-order of every symmetric matrix here. A contact without these coefficients needs none of this.
+The angular velocity depends on τ by K = Fᵀ (I_a⁻¹ + I_b⁻¹) F, with F the axes. It is stored as (nn, tt, ss, nt, ns,
+ts), the order of every symmetric matrix here. Contacts without these coefficients skip all of this.
 """
 
 import math

@@ -1,17 +1,17 @@
 """Shock propagation: the load of a stack is carried down in one pass (E. Guendelman, R. Bridson, R. Fedkiw 2003).
 
-A sweep of Gauss–Seidel lets a contact feel its neighbours only. The lowest box of a stack bears the others after as many
-sweeps as there are boxes, and the sway of the stack, which contacts resist as a beam resists bending, dies out over n⁴ of
-them. But a body that stands on others can be solved for alone, once the motion of these is known. With the level of a body
-the least number of contacts between it and the world:
+In a sweep of Gauss–Seidel a contact affects only its neighbours. The lowest box of a stack of n boxes carries the
+others after n sweeps, and the sway of the stack, which contacts resist like the bending of a beam, decays over n⁴
+sweeps. But a body that stands on others can be solved alone, once their motion is known. Let the level of a body be the
+least number of contacts between it and the world:
 
-1. from the ground up, each body is brought to rest on its supports, which do not feel it: the velocities v*;
-2. from the top down, each body takes the load of the bodies that stand on it, and the impulses that the law asks for on
-   supports that move with v*.
+1. from the ground up, each body is brought to rest on its supports, without reaction on them: the velocities v*;
+2. from the top down, each body gets the load of the bodies that stand on it, and the impulses that satisfy the law on
+supports that move with v*.
 
-Bodies of one level do not feel each other in this, so threads may share them. Where every body ends with v*, this is the
-solution; so it is for stacks at rest. Where bodies slide under a load, or hold each other up, it is a guess, which is
-followed as far as it is good (the line search of `gauss_seidel`), or not at all.
+Bodies of one level do not affect each other here, so threads can share them. If every body ends with v*, as in stacks
+at rest, this is the solution. If bodies slide under a load, or support each other, it is only a guess; the line search
+of `gauss_seidel` determines how much of it to use.
 """
 
 from ..collide.tables import FREE, MOVED

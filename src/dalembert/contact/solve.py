@@ -1,10 +1,11 @@
 """The impulses of a step, by the solver that the user chose (see `solvers`). Gauss–Seidel is here.
 
-Islands are independent problems, which threads may share. A sweep over an island goes contact by contact, bound by bound, and
-then over all joints at once. Every few sweeps shock propagation carries the load of stacks down, as long as it helps;
-where it does not, it is not tried again for some steps. An island that one sweep solved in the last step is likely to be
-at rest, and gets a sweep before anything else. What sweeps leave above its aim goes to the converging solver, unless the
-user gave a number of sweeps; at rest it goes there directly, as its impulses change little.
+Islands are independent problems, which threads may share. A sweep over an island goes contact by contact, bound by
+bound, and then over all joints at once. Every few sweeps shock propagation carries the load of stacks down, as long as
+it helps; if it does not, it is not tried again for some steps. An island that one sweep solved in the last step is
+likely to be at rest, and gets a sweep before anything else. Islands that sweeps leave above the target go to the
+converging solver, unless the user set a number of sweeps. Such islands at rest go there directly, because their
+impulses change little.
 
 In order: the impulses of a step, the converging solver and the aim, Gauss–Seidel, and jobs of threads.
 """

@@ -69,7 +69,11 @@ DEFAULT = "gauss_seidel"
 SOLVERS.add(
     DEFAULT,
     ContactSolver(
-        "Gauss–Seidel with warm start, then the converging solver where that is needed", 20, 1e-6, "m/s", 1e-5
+        "Gauss–Seidel with warm start, then the converging solver for islands that are not solved",
+        20,
+        1e-6,
+        "m/s",
+        1e-5,
     ),
 )
 

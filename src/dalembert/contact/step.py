@@ -2,14 +2,15 @@
 
     half a drift → forces, joints, contacts there → forces and impulses act → half a drift
 
-Over the drifts bodies move freely, with exactly constant momenta; all impulses act at the midpoint, those of joints as
-`joints` says. The impulses p of contacts satisfy, with u the velocities after them, the law of a hard contact with friction:
+In the half drifts bodies move freely, with exactly constant momenta. All impulses act at the midpoint; `joints`
+describes those of joints. The impulses p of contacts satisfy, with u the velocities after them, the law of a hard
+contact with friction:
 
     gap + h u_n ≥ 0 ⊥ p_n ≥ 0 (u_n + e u_n⁻ ≥ 0 where it bounces),   |p_t| ≤ μ p_n, opposed to u_t where it slides.
 
-Overlap is not removed by velocities, which would add energy, but by displacements, the smallest in the metric of the masses
-(`position_correction`). As forces and impulses change the velocities from v⁻ to v⁺ at one place, the kinetic energy
-changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is what the audit books.
+Overlap is not removed by velocities, which would add energy, but by displacements, the smallest in the metric of the
+masses (`position_correction`). As forces and impulses change the velocities from v⁻ to v⁺ at one place, the kinetic
+energy changes by exactly (h F + Jᵀ p)·½ (v⁻ + v⁺), which is the entry of the ledger.
 
 The two drifts are in `free_motion`, all that happens at the middle in `velocities`.
 

@@ -1,19 +1,21 @@
 """Laws of surfaces beyond Coulomb's and rigid contact, as a step of contact uses them: tables, and one contact.
 
-Friction against spinning and rolling is that of `rolling`; it acts on each contact point with torques τ. Stribeck's law sets
-the coefficient of a step from the sliding speed at its start.
+Friction against spinning and rolling is that of `rolling`; it acts on each contact point with torques τ. Stribeck's law
+sets the coefficient of a step from the sliding speed at its start.
 
-A compliant contact has a stiffness k, N/m, and a damping d, N s/m. With the penetration δ = max(0, −gap), each point pushes
-with k δ + d δ̇, and never pulls. That is taken by backward Euler: with g the gap in the middle of a step over h, and
-g⁺ = g + h u_n in the middle of the next,
+A compliant contact has a stiffness k, N/m, and a damping d, N s/m. With the penetration δ = max(0, −gap), each point
+pushes with k δ + d δ̇, and never pulls. Time integration is by backward Euler: with g the gap in the middle of a step
+over h, and g⁺ = g + h u_n in the middle of the next,
 
     p_n = h (k δ⁺ + d (δ⁺ − δ)/h) ≥ 0:    u_n + c p_n + b ≥ 0 ⊥ p_n ≥ 0,    c = 1/(h (h k + d)),
 
-with the bias b = g/h where the gap is open and k g/(h k + d) where it is not. So it is a row with a compliance, stable for
-any k and d; as k → ∞ it is the rigid contact. Position correction leaves it alone, and restitution: springs give back what
-they take. The elastic energy is ½ k δ⁺²; dampers take d (δ⁺ − δ)²/h in a step; what else is lost is the integrator's.
+with the bias b = g/h where the gap is open and k g/(h k + d) where it is not. So it is a row with a compliance, stable
+for any k and d; as k → ∞ it is the rigid contact. Position correction and restitution do not act on it, because the
+spring returns its energy. The elastic energy is ½ k δ⁺²; dampers dissipate d (δ⁺ − δ)²/h in a step; all other losses
+are errors of the integration.
 
-Scenes without such surfaces have no such tables, and call nothing here. In order: tables, coefficients, one contact, memory.
+Scenes without such surfaces have no such tables and do not use this file. In order: tables, coefficients, one contact,
+memory.
 """
 
 import math

@@ -1,21 +1,21 @@
-"""Surface laws in a step in coordinates of bodies: Gauss–Seidel over impulses and torques, their books, and the problem in
-matrices that the converging solver takes.
+"""Surface laws in a step in coordinates of bodies: Gauss–Seidel over impulses and torques, their ledger entries, and
+the problem in matrices for the converging solver.
 
 The friction of a contact that resists rolling and spinning is the set
 
     {|p_t| ≤ μ p_n,  |τ_r| ≤ μ_r p_n,  |τ_n| ≤ μ_s p_n},
 
-an intersection of three cones that share p_n. The converging solver has Coulomb's cone only, and gets one for each: with
-scalar unknowns x and y beside the speeds, of masses m_x and m_y,
+an intersection of three cones that share p_n. The converging solver has Coulomb's cone only, and gets one for each:
+with scalar unknowns x and y beside the speeds, of masses m_x and m_y,
 
     (u_n − x, u_t) with p and μ,    (x − y, ω_r) with (p', τ_r) and μ_r,    (y, ω_n) with (p'', τ_n) and μ_s.
 
-The momenta of x and y say m_x x = p' − p and m_y y = p'' − p'. Where p > 0, the normal velocities of all three are zero, so
-that x = y = 0 and p = p' = p'', whatever the masses are; where p = 0, x = y = 0 solves all three as well. So the masses are
-free, and those of the contact, 1/K_nn, suit the solver. A compliance c is a scalar unknown z of mass 1/c in the
-first normal velocity, u_n − x + z: its momentum is z/c = p.
+The momenta of x and y say m_x x = p' − p and m_y y = p'' − p'. Where p > 0, the normal velocities of all three are
+zero, so that x = y = 0 and p = p' = p'', whatever the masses are; where p = 0, x = y = 0 solves all three as well. So
+the masses are free, and those of the contact, 1/K_nn, suit the solver. A compliance c is a scalar unknown z of mass 1/c
+in the first normal velocity, u_n − x + z: its momentum is z/c = p.
 
-In order: start of a step, sweeps over an island, books, the problem, and the C function.
+In order: start of a step, sweeps over an island, the ledger, the problem, and the C function.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Surface laws for Python: the tables of a scene, their growth, what a checkpoint keeps, and torques of contacts."""
+"""Surface laws in Python: the tables of a scene, their growth, the fields of a checkpoint, and torques of contacts."""
 
 from __future__ import annotations
 

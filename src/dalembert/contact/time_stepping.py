@@ -1,4 +1,4 @@
-"""A run by time steps of contact: the tables of a step, their growth, and the call of its kernel."""
+"""The stepper of the method "time_stepping": the tables of a step, their growth, and the call of its kernel."""
 
 from __future__ import annotations
 
@@ -61,11 +61,14 @@ SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
 
 @dataclass(frozen=True)
 class ContactReport:
-    """How the contacts of a run were solved. penetration : m, the deepest overlap met. residual : m/s, the largest of
-    the natural map of Coulomb's law. unsolved : steps in which it stayed above the tolerance, of `steps`, which took `dt` (s)
-    each. where : the contact with the largest residual of those at frames, in words; force : N, that would close its residual
-    within a step. impacts : of bodies that move farther than their thickness in a step, found on their way. held : half
-    steps in which these had so many that fast bodies were held where they were."""
+    """How accurately the contacts of a run were solved.
+
+    penetration : m, the deepest overlap. residual : m/s, the largest residual of the natural map of Coulomb's law.
+    unsolved : the number of steps, of `steps`, in which it stayed above the tolerance; a step takes `dt` (s). where :
+    the recorded contact with the largest residual, in words; force : N, the force that would remove this residual
+    within a step. impacts : impacts of bodies that move farther than their thickness in a step, found by continuous
+    collision detection. held : half steps with so many of these impacts that fast bodies were stopped at their current
+    position."""
 
     solver: str
     penetration: float
@@ -79,7 +82,7 @@ class ContactReport:
     held: int = 0
 
     def verdict(self) -> str:
-        """What was not solved, in a sentence; empty where all was."""
+        """What was not solved, as a sentence; empty if every step was solved."""
         if not self.unsolved:
             return ""
         share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""

@@ -1,9 +1,11 @@
-"""The changes of velocity in the middle of a step, or at an impact in free motion: forces and impulses, where the bodies are.
+"""The changes of velocity in the middle of a step, or at an impact in free motion: forces and impulses, where the
+bodies are.
 
-    contacts within reach → rows → displacements that remove overlap → forces → biases, impacts, impulses → momenta and ledger
+    contacts within reach → rows → displacements that remove overlap → forces → biases, impacts, impulses → momenta and
+    ledger
 
-Detection looks as far as bodies may move at their velocities before the step. Where impulses make a body faster than that, it
-looks again. Work of the applied forces is booked when all impulses are known, as F · h ½ (v⁻ + v⁺).
+Detection covers the distance that bodies can move at their velocities before the step. If impulses make a body faster,
+it is repeated. The work of applied forces is computed when all impulses are known, as F · h ½ (v⁻ + v⁺).
 
 In order: all changes of velocity; contacts and rows; impulses and biases; the applied forces.
 """

@@ -1,14 +1,13 @@
 """Sweeps over groups of WIDTH pairs of bodies, whose points are in structures of arrays.
 
-The pairs of one colour move different bodies (`collide.islands`), so that WIDTH of them may be solved together: a
-*group*. Its velocities are read once for all of its points and written once. Each lane does what
-`gauss_seidel.sweep_contacts` does for one pair, in the same order of operations, so that both give the same impulses.
-Lanes without a pair, and points that a lane does not have, are zero: no impulse comes of them. Their separation is
-NO_POINT, so that they are not taken for overlap.
+The pairs of one colour move different bodies (`collide.islands`), so that WIDTH of them can be solved together: a
+*group*. Its velocities are read once for all of its points and written once. Each lane is computed as in
+`gauss_seidel.sweep_contacts` for one pair, in the same order of operations, so both give the same impulses. Missing
+pairs and points are zero and give no impulse. Their separation is NO_POINT, so they do not count as overlap.
 
 A group is HEAD numbers, and POINT numbers for each point of the pair that has most, in `wide`; of each quantity there are
-WIDTH numbers, one a lane. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to the
-contacts. This is a C function of its own, which only scenes of many bodies need.
+WIDTH numbers, one for each pair. They are packed once a step; the impulses of a sweep stay here until `STORE` writes them to
+the contacts. This is a C function of its own, which only scenes of many bodies need.
 
 In order: packing; velocities of the bodies of a group; warm start and line search; sweeps; residuals; the C function.
 """

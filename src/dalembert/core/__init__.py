@@ -1,1 +1,1 @@
-"""Compilation, tables, threads, vectors: what all other packages are written with. No mechanics."""
+"""Compilation, tables, threads and vectors, which all other packages use. No mechanics."""

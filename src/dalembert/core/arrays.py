@@ -1,4 +1,4 @@
-"""What users may pass where numbers are expected, for type checkers: text is not among it, as it is in NumPy's ArrayLike."""
+"""Types of numeric arguments, for type checkers. Unlike NumPy's ArrayLike they exclude text."""
 
 from __future__ import annotations
 

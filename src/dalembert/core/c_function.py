@@ -1,10 +1,10 @@
-"""Calling a user's function from a compiled kernel without compiling the kernel anew: through a C function pointer
+"""Calls of user functions from compiled kernels, through a C function pointer, so that the kernel is not recompiled:
 
     int64 function(int64 data, int64 task, double t, double *in, int64 n_in, double *out, int64 n_out)
 
-which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is what was registered with the function (an
-address, say); a user's function has none, and knows one task only. The pointer also keeps compile time low:
-the code on either side of it is compiled once, on its own.
+which returns 0, or a code of at least `status.PASSED_THROUGH`. `data` is a value registered with the function, such as
+an address. User functions have no data, and a single task. The pointer also keeps compile time low: the code on either
+side of it is compiled once, on its own.
 """
 
 import ctypes

@@ -1,13 +1,13 @@
-"""The folders of compiled kernels: where they are, which are safe to load from, and the hash of sources that names them.
+"""The folders of compiled kernels: their paths, which of them are safe to load from, and their names, a hash of
+sources.
 
-Machine code is run as it is, and the Python objects beside it are unpickled: whoever can write a file of the cache can run
-code as its user. So a folder counts only if it, and each folder above it, can be written to by its user alone, as ssh
-demands of the folders of its keys. Owners that count beside the user are root and the owner of this package, who could
-change the code that is run anyway. Where the sticky bit keeps others from renaming what is not theirs, as in /tmp, one's own
-folder is safe.
+Machine code from the cache is executed, and the Python objects beside it are unpickled, so anyone who can write to the
+cache can execute code as its user. A folder is used only if the user alone can write to it and to each folder above it,
+as ssh requires for the folders of keys. Root and the owner of this package are also accepted, because they can change
+the executed code anyway. Below a folder with the sticky bit, such as /tmp, the user's own folder is safe.
 
-There are up to two folders: the preferred one (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one among
-temporary files, for where the first cannot be written to. Where neither can, kernels are compiled in every process.
+There are up to two folders: the preferred one (`$DALEMBERT_CACHE`, else that of the user's cache), and a private one
+among temporary files, for use if the first is not writable. If neither is, every process compiles its kernels.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def write(folder: str, name: str, data: bytes) -> None:
         _trim(other, folder)
         say(f"compiled kernels are not cached in {preferred_name} ({why}) but in {other}")
     else:
-        say(f"compiled kernels are not cached in {preferred_name} ({why}), so that each process compiles them")
+        say(f"compiled kernels are not cached in {preferred_name} ({why}), so each process compiles them")
 
 
 def _put(base: Path | None, mode: int, folder: str, name: str, data: bytes) -> str:

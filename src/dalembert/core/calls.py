@@ -1,29 +1,34 @@
-"""Calls with wrong arguments: what Python says, with the nearest keyword and what the method takes."""
+"""Messages for calls with wrong arguments and for unknown attributes: the nearest name, and the arguments of the method."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .renamed import BothNamesError
 
 Class = TypeVar("Class", bound=type)
 
 
-def explain_calls(hints: Mapping[tuple[str, str], str]) -> Callable[[Class], Class]:
-    """Let every public method of a class say, for a call that does not fit, what it takes; use it as a decorator.
+def explain_calls(
+    hints: Mapping[tuple[str, str], str], methods: Collection[str] | None = None
+) -> Callable[[Class], Class]:
+    """A class decorator: for a call with wrong arguments, methods list the arguments that they take.
 
-    hints : (method, keyword) → what to say of a keyword that people expect there. A call that fits costs nothing more.
+    hints : (method, keyword) → what to write in place of a keyword that people expect there. methods : names of the
+    decorated methods; default: all public ones, and the constructor. Valid calls have next to no extra cost.
     """
 
     def decorate(owner: Class) -> Class:
-        for name in dir(owner):
+        for name in dir(owner) if methods is None else methods:
             method = getattr(owner, name)
             if not name.startswith("_") and inspect.isfunction(method):
                 setattr(owner, name, _explained(owner.__name__, name, method, hints))
+        if methods is not None:
+            return owner
         own = owner.__init__  # type: ignore[misc]
         owner.__init__ = _explained(owner.__name__, "__init__", own, hints)  # type: ignore[misc]
         return owner
@@ -84,3 +89,26 @@ def written(signature: inspect.Signature) -> str:
         shown = f"{each.name}=" if each.kind is each.KEYWORD_ONLY else each.name
         parts.append(shown if each.default is each.empty else f"[{shown}]")
     return f"({', '.join(parts)})"
+
+
+class ExplainsNames:
+    """A base class whose objects name the nearest attribute, or a hint of `_hints`, for an unknown one."""
+
+    _hints: ClassVar[Mapping[str, str]] = {}  # name that people expect → what to write instead
+
+    if not TYPE_CHECKING:  # to a type checker, a class with `__getattr__` has every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # a property that failed: its own error
+            raise AttributeError(name if name.startswith("_") else unknown_attribute(self, name))
+
+
+def unknown_attribute(thing: Any, name: str) -> str:
+    """The message for an attribute that an object does not have."""
+    known = [each for each in dir(thing) if not each.startswith("_")]
+    hint = getattr(type(thing), "_hints", {}).get(name)
+    near = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    if hint is None:
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"it has {', '.join(known)}"
+    return f"{type(thing).__name__} has no attribute {name!r}; {hint}"

@@ -1,8 +1,8 @@
-"""The history of a stepper besides the state, as named fields, so that a run can be resumed with the same bits.
+"""The data of a stepper besides the state, as named fields, so that a run can be resumed with the same bits.
 
-A part is a view on a table: it is copied when a checkpoint is taken, and written when one is put back. A checkpoint may come
-from a file, and the file from anywhere; so each part has bounds, and whole numbers that kernels use as indices have those of
-the tables that they point into.
+A part is a view of a table, which is copied into a checkpoint and written when the checkpoint is restored. A checkpoint
+may come from an untrusted file, so each part has bounds, and integers that kernels use as indices have the bounds of
+the tables that they index.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Says on stderr which kernels are being compiled, how many are left, and about how long that takes.
+"""Reports on stderr which kernels are being compiled, how many remain, and the estimated time.
 
-On a terminal this is one line that changes, with a bar; elsewhere a line for each kernel when it is finished. A process that
-helps another one to compile (`simulation.precompile`) writes events to a pipe instead, so that one process alone writes to
-the terminal.
+On a terminal this is one line that changes, with a bar; elsewhere a line for each kernel when it is finished. A process
+that helps another one to compile (`simulation.precompile`) writes events to a pipe instead, so that one process alone
+writes to the terminal.
 
-How long each kernel took is written to a small file of the cache, for the estimate of the next time.
+The compilation time of each kernel is stored in a small file of the cache, for the next estimate.
 """
 
 from __future__ import annotations

@@ -1,17 +1,18 @@
-"""Compiling by Numba, with what the kernels of this package need of it: from a function to LLVM's code, to machine code.
+"""Compilation by Numba, reduced to the passes that the kernels of this package need: function → LLVM code → machine
+code.
 
-Numba's own pipeline serves all of Python. It optimises each function together with everything that it calls, turns it into
-machine code, links the result into each caller, and begins anew there; it looks for closures, `with` blocks, object mode,
-array expressions and generators; and it keeps time of all that. Kernels here have none of these. Here
+Numba's own pipeline supports all of Python. It optimises each function together with everything that it calls, compiles
+it to machine code, links the result into each caller, and starts again there. It looks for closures, `with` blocks,
+object mode, array expressions and generators, and measures the time of its passes. Kernels here use none of these. So
 
-- an inner function stops at its intermediate code, simplified (`InnerLibrary`), which is linked once into each C function
-  that needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
-- only those passes run which the language of the kernels needs (`Compiler`);
-- type inference is spared two detours: a variable that begins as a constant looks like that constant in the first pass, and
-  Numba would compile the functions it is passed to for the constant as well as for its type; and each `+` of two numbers
-  would be tried as an operation on strings, sets and arrays, among others, before the answer is found.
+- an inner function stops at its intermediate code, simplified (`InnerLibrary`), which is linked once into each C
+  function that needs it, directly or not (`intermediate_code`), and optimised there (`optimise`);
+- only the passes that kernels need are run (`Compiler`);
+- type inference skips two unnecessary steps: Numba would compile functions whose argument starts as a constant both for
+  the constant and for its type; and it would try each `+` of two numbers as an operation on strings, sets and arrays
+  first.
 
-The code of the kernels is the same. This leans on parts of Numba that are not documented; tests/jit/test_numba.py tests each
+The resulting machine code is the same. This depends on undocumented parts of Numba; tests/jit/test_numba.py tests each
 of them, for the versions that pyproject.toml allows.
 """
 

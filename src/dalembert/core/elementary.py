@@ -1,7 +1,7 @@
-"""Elementary functions for kernels, made of additions, multiplications, divisions and square roots alone.
+"""Elementary functions for kernels, composed of additions, multiplications, divisions and square roots only.
 
-IEEE 754 fixes the result of these to the last bit, so that a kernel gives the same bits on every processor. The C library's
-functions do not: it chooses, when a program starts, between variants for the processor it finds. See docs/accuracy.md.
+IEEE 754 defines the results of these operations to the last bit, so a kernel gives the same bits on every processor.
+Functions of the C library do not: it chooses a variant for the processor when a program starts. See docs/accuracy.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formats of files, by the suffixes of their names: which are read and written, and by what.
+"""File formats by suffix, with their readers and writers.
 
 A file adds a format with `add_reader` and `add_writer`, and is listed in `export.FORMAT_FILES`.
 """

@@ -1,11 +1,10 @@
 """Ctrl-C during a run.
 
-A signal handler of Python runs between two instructions of Python, wherever that is. An exception raised there would be lost
-in a callback from compiled code (ctypes only prints it), and could leave half a frame behind anywhere else. So a run defers
-the signal: it takes effect in a function of the user's at once, and elsewhere at the next `poll`, which runs call between two
-calls of compiled code. While kernels compile the same holds: Numba and LLVM have callbacks and finalizers, in which Python
-prints the exception and goes on. Only the main thread of a process receives signals; in other threads all of this does
-nothing.
+A Python signal handler runs between any two Python instructions. An exception raised there would be lost in a callback
+from compiled code (ctypes only prints it), and elsewhere could leave an incomplete frame. So a run defers the signal:
+it takes effect immediately in a user function, and otherwise at the next `poll`, which runs call between two calls of
+compiled code. While kernels compile the same holds: Numba and LLVM have callbacks and finalizers, in which Python prints
+the exception and continues. Only the main thread of a process receives signals; in other threads this module has no effect.
 """
 
 from __future__ import annotations

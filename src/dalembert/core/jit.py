@@ -1,12 +1,12 @@
-"""The one way this package compiles: `njit` for inner functions, `CFunction` (and `kernel`) for entry points.
+"""Compilation in this package: `njit` for inner functions, `CFunction` (and `kernel`) for entry points.
 
-Numba is imported when the first of them is to be compiled, or loaded from the cache (`compiler`): a process that finds all
-that it needs in the library that comes with the package (`shipped`) never waits for it.
+Numba is imported when the first of them is compiled, or loaded from the cache (`compiler`). A process that finds all
+its kernels in the library of the package (`shipped`) does not import it.
 
 Inner functions are compiled together with the entry point that calls them; only entry points are written to disk
-(`object_cache`). Numba's own cache notices a change in the file of the entry point, but not in the files of the functions
-it calls. Here machine code is kept in a folder named by a hash of the file and of all that it imports, so that a stale
-kernel is never loaded, and an edit compiles only what it can change.
+(`object_cache`). Numba's own cache notices a change in the file of the entry point, but not in the files of the
+functions it calls. Here machine code is kept in a folder named by a hash of the file and of all that it imports, so
+that a stale kernel is never loaded, and an edit compiles only what it can change.
 """
 
 import functools

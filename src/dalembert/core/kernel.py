@@ -1,7 +1,7 @@
 """Kernels: compiled functions of arrays and numbers, called from Python.
 
-Annotations say what a kernel takes, so that it is compiled before it is called, as one C function, and may come with the
-package like any other (see `jit.CFunction`):
+Annotations declare the arguments of a kernel, so that it can be compiled before it is called, as one C function, and
+shipped with the package like any other (see `jit.CFunction`):
 
     int, float              a number
     array(2), array(1, np.int64), array(1, BODY)

@@ -1,4 +1,6 @@
-"""Functions that hand keywords on: `**options: Unpack[Options]` for type checkers, a signature for `help` and completion."""
+"""Functions that forward keywords: `**options: Unpack[Options]` for type checkers, a signature for `help` and
+completion.
+"""
 
 from __future__ import annotations
 

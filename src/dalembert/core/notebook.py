@@ -1,6 +1,7 @@
-"""What objects show in a notebook: tables in HTML with escaped text and a bounded size; and whether this is a notebook.
+"""Output of objects in notebooks: tables in HTML with escaped text and bounded size; and a test whether this is a
+notebook.
 
-Names come from files of others, so that all text is escaped. IPython is not imported: a notebook has imported it.
+Names may come from untrusted files, so all text is escaped. IPython is not imported: a notebook has already done so.
 """
 
 from __future__ import annotations

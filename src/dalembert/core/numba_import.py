@@ -1,7 +1,7 @@
 """Importing Numba without SciPy.
 
-Numba imports `scipy.linalg`, which takes as long as Numba itself, to see whether there is a BLAS that functions could call.
-This package depends on SciPy, so there is. Functions that do call BLAS import it when they are compiled.
+Numba imports `scipy.linalg`, which takes as long as Numba itself, to check whether BLAS is available. This package
+depends on SciPy, so it is. Functions that call BLAS import it when they are compiled.
 """
 
 from numba.np import linalg

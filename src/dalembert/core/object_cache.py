@@ -1,8 +1,8 @@
 """Machine code of kernels on disk: object files, which LLVM loads without Numba.
 
-A file is a line that says what it is, the SHA-256 of the rest, and the rest: a line of JSON (`ObjectFile`) and the object.
-It is read only from folders that nobody else can write to (`cache_folders`), and not a byte of it is parsed before the
-checksum fits, so that a damaged file costs time and nothing else.
+A file has a header line, the SHA-256 of the rest, and the rest: a line of JSON (`ObjectFile`) and the object. It is
+read only from folders that no other user can write to (`cache_folders`), and parsed only after the checksum has been
+verified, so a damaged file only costs time.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class CachedObject:
                 return found
             damaged = path
         if damaged is not None:
-            cache_folders.say(f"{damaged} is damaged; its kernel is compiled anew")
+            cache_folders.say(f"{damaged} is damaged; its kernel is recompiled")
         return None
 
     def read_or_make(self, make: Callable[[], ObjectFile]) -> ObjectFile:

@@ -1,7 +1,7 @@
 """A timer of stages inside a kernel: the processor's cycle counter, read on a sample of short evaluations so that
 it costs nothing.
 
-Only the shares of the stages are used; the wall time of the whole run turns them into seconds.
+Only the shares of the stages are measured; they are multiplied by the wall time of the run.
 """
 
 import time

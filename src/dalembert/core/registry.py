@@ -1,4 +1,4 @@
-"""Registries: things by name, each added by the file that defines it; and compiled dispatch over what is registered."""
+"""Registries: objects by name, each added by the file that defines it; and compiled dispatch over registered functions."""
 
 from __future__ import annotations
 

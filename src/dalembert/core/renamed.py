@@ -74,9 +74,7 @@ def current_names(
         if old not in found:
             continue
         if new in found:
-            raise BothNamesError(
-                f"{old} and {new} are both given, and {old} is the old name of {new}; give {new} alone"
-            )
+            raise BothNamesError(f"{old} and {new} are both given; {old} is the old name of {new}; give {new} alone")
         if not quiet:
             warn_renamed(old, new)
         found[new] = found.pop(old)

@@ -1,10 +1,9 @@
-"""The shared library of compiled kernels that a wheel carries, so that nothing is compiled where it is installed.
+"""The shared library of compiled kernels in a wheel, so that an installation compiles nothing.
 
-`cli.build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and the
-record `kernels.json`, which says what they were made of. The best one that this processor can run is loaded when a kernel is
-first asked for. It is used only if it is complete, and if it was made of the kernels' sources in this package.
-Where that is not so, one line on stderr says why, and kernels are compiled for this machine as if there were no library.
-A source checkout has none.
+`cli.build_library` makes the folder `library` of the package: one library for each kind of processor (`BASELINES`), and
+the record `kernels.json`, which describes their sources. The best library for this processor is loaded when a kernel is
+first needed. It is used only if it is complete and was built from the kernel sources of this package. Otherwise one
+line on stderr gives the reason, and kernels are compiled for this machine. A source checkout has no library.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def _load(folder: Path) -> _Library:
     """The best library for this processor. Raises Unusable."""
     record = read_record(folder)
     if source_hash(record["files"]) != record["sources"]:
-        raise Unusable(f"it was made of other sources, those of version {record['dalembert']}")
+        raise Unusable(f"it was built from other sources, those of version {record['dalembert']}")
     baseline = _best(record)
     path = read_library(folder, record, baseline)
     try:
@@ -128,7 +127,9 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise Unusable(f"{path} cannot be read ({error.strerror})") from error
     known = record["format"], record["system"], record["machine"]
     if known != (FORMAT, sys.platform, machine()):
-        raise Unusable(f"it was made for {known[1]} {known[2]} (format {known[0]}), not for {sys.platform} {machine()}")
+        raise Unusable(
+            f"it was built for {known[1]} {known[2]} (format {known[0]}), not for {sys.platform} {machine()}"
+        )
     return dict(record)
 
 

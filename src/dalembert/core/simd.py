@@ -1,7 +1,7 @@
 """Fast access to arrays for the innermost loops: unchecked loads and stores, whole arrays, four numbers at a time.
 
-`load` and `store` go without the test for negative indices that Numba makes at each access. The index must lie in the array:
-it comes from tables that the model's compilation made.
+`load` and `store` omit the test for negative indices that Numba makes at each access. The index must be within the
+array; indices come from tables of the compiled model.
 """
 
 import functools

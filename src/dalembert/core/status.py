@@ -1,10 +1,10 @@
-"""The status that a kernel returns, and warnings.
+"""Status codes of kernels, and warnings.
 
-A status is 0 when all is well, a small positive code of the driver itself, or a code of at
-least `PASSED_THROUGH` that came from the user's derivative or completion and is passed on unchanged.
+A status is 0 for success, a small positive code of the driver, or a code of at least `PASSED_THROUGH` from the system's
+derivative or completion, which is passed on unchanged.
 
-Codes below `ENDS_RUN` say that the system could not be evaluated at one state. An adaptive method rejects the trial step that
-led there and takes a shorter one. Codes from `ENDS_RUN` on do not depend on the state, and end the run at once.
+Codes below `ENDS_RUN` say that the system could not be evaluated at one state. An adaptive method rejects the trial
+step and makes a shorter one. Codes from `ENDS_RUN` on do not depend on the state, and end the run at once.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ENDS_RUN = 200
 MESSAGES = {
     OK: "reached the end",
     EVENT: "stopped at an event",
-    STEP_UNDERFLOW: "the step became too small for the tolerance asked: the problem is stiff or discontinuous here; "
-    "loosen rtol or atol, or give the discontinuity as an event",
+    STEP_UNDERFLOW: "the step became too small for the requested tolerance: the problem is stiff or discontinuous here; "
+    "increase rtol or atol, or make the discontinuity an event",
     NON_FINITE: "the state or its derivative became infinite or not a number",
-    MAX_STEPS: "the number of steps allowed was used up before the end: raise max_steps or loosen rtol",
+    MAX_STEPS: "the largest number of steps was reached before the end: increase max_steps or rtol",
 }
 
 
@@ -47,10 +47,10 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 class SimulationWarning(UserWarning):
-    """Input that runs but is probably a mistake, or a result that is doubtful.
+    """A warning about input that is probably a mistake, or about a doubtful result.
 
-    Filter it as any Python warning: ``warnings.simplefilter("error", dal.SimulationWarning)`` turns each into an exception.
-    Warnings of a run are also listed in ``run.report.warnings``.
+    Filter it like any Python warning: ``warnings.simplefilter("error", dal.SimulationWarning)`` turns each one into an
+    exception. Warnings of a run are also listed in ``run.report.warnings``.
     """
 
 

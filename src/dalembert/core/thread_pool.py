@@ -1,14 +1,14 @@
-"""Threads that share the work of a step, and give the same bits however many they are.
+"""Threads that share the work of a step. The results have the same bits for any number of threads.
 
-A job is a range of items and a C function that processes some of them: begin … end. Thread 0, which steps the run, publishes
-the job in the *job queue*, and all threads take chunks of it until none is left. Chunks share no data that is written, and
-their results are combined by a maximum, so that neither the thread nor the order matters. Nothing waits for a sleeping
-thread.
+A job is a range of items and a C function that processes some of them: begin … end. Thread 0, which steps the run,
+publishes the job in the *job queue*, and all threads take chunks of it until none is left. Chunks share no data that is
+written, and their results are combined by a maximum, so the result does not depend on thread or order. The run never
+waits for a sleeping thread.
 
-The job queue is an array of int64. Its TICKET has the number of the job and that of the next chunk: a thread takes a chunk by
-incrementing it with a compare-and-swap, which fails where the job has changed. While a job is being written the ticket has a
-value that cannot be incremented. DONE counts the chunks done. Each thread has a *worker slot*: the addresses of the tables
-that the functions need, some of them its own, and the result of its chunks.
+The job queue is an array of int64. Its TICKET has the number of the job and that of the next chunk: a thread takes a
+chunk by incrementing it with a compare-and-swap, which fails where the job has changed. While a job is being written
+the ticket has a value that cannot be incremented. DONE counts the chunks done. Each thread has a *worker slot*: the
+addresses of the tables that the functions need, some of them its own, and the result of its chunks.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Compiled functions of the user on disk: one file a function, with a checksum, loaded by the process that needs it.
+"""Compiled user functions on disk: one file for each function, with a checksum.
 
-A file is a line that says what it is, the SHA-256 of the rest, and the rest: what Numba needs to rebuild the function,
-pickled, with the digest of its content (`user_function.content_of`). It is read only from folders that nobody else can write
-to (`cache_folders`), and not a byte of it is parsed before the checksum fits, so that a damaged file costs time and nothing
-else. Only this file of the cache imports Numba.
+A file has a header line, the SHA-256 of the rest, and the rest: the pickled data from which Numba rebuilds the
+function, with the digest of its content (`user_function.content_of`). It is read only from folders that no other user
+can write to (`cache_folders`), and parsed only after the checksum has been verified, so a damaged file only costs time.
+This is the only module of the cache that imports Numba.
 """
 
 import pickle
@@ -54,7 +54,7 @@ class KernelCache(caching._Cache):
                 rest = None
             damaged = path if rest is None else damaged
         if damaged is not None:
-            cache_folders.say(f"{damaged} is damaged; its function is compiled anew")
+            cache_folders.say(f"{damaged} is damaged; its function is recompiled")
         compile_progress.begin(self._name)
         return None
 

@@ -1,8 +1,8 @@
-"""Functions of the user's behind C function pointers (`c_function`): compiled once, or called back through Python.
+"""User functions as C function pointers (`c_function`): compiled once, or called back through Python.
 
-A function that Numba compiles is compiled together with its adapter into one C function. That is done once for functions of
-equal content (`content_of`): within a process, and on disk for the next one. Numba is imported only if there is such a
-function.
+A function that Numba compiles is compiled together with its adapter into one C function. Functions with equal content
+(`content_of`) are compiled once: within a process, and on disk for later ones. Numba is imported only if there is such
+a function.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
 """Carriers: the bodies that particles touch or are attached to, as unknowns of a stage.
 
-A stage moves bodies by X = X₀ + J ζ: X the displacement and turn of each since the start of the stage, X₀ the same without
-particles, and ζ the change of the coordinates, whose mass matrix is M. A force of particles on a body is Jᵀ of its wrench
-there. So a stage asks the coordinates for five products, and for X₀:
+A stage moves bodies by X = X₀ + J ζ: X the displacement and turn of each since the start of the stage, X₀ the same
+without particles, and ζ the change of the coordinates, whose mass matrix is M. A force of particles on a body is Jᵀ of
+its wrench there. So a stage asks the coordinates for five products, and for X₀:
 
     BEGIN     place the bodies where the stage starts; their velocities into the kinematics table, X₀ into `wanted`
     SPREAD    X = J ζ
     COLLECT   ρ + Jᵀ (wrenches)
     INERTIA   ρ + w M ζ
     FACTOR    prepare RESPOND, with the inertia of what the bodies carry
-    RESPOND   ζ ≈ (w M)⁻¹ ρ among the motions that joints allow: the preconditioner of conjugate gradients. What joints
-              bear of ρ is removed from it: left there, its rounding would grow (N. Gould, M. Hribar, J. Nocedal, SIAM J.
-              Sci. Comput. 23, 2001)
-    PROJECT   the part of ρ that moves the bodies; the rest is borne by joints
+    RESPOND   ζ ≈ (w M)⁻¹ ρ among the motions that joints allow: the preconditioner of conjugate gradients. The part of
+              ρ that joints carry is removed from it, because its rounding error would grow (N. Gould, M. Hribar, J.
+              Nocedal, SIAM J. Sci. Comput. 23, 2001)
+    PROJECT   the part of ρ that moves the bodies; joints carry the rest
 
-Bodies without joints in coordinates of their own have J = 1, and M is block diagonal: that is written out here and in `stage`
-and `linear`. All others are a C function: `joined_task` for bodies with joints in maximal coordinates, at the end of this
-file, and `joint_space_carriers` for trees in joint coordinates.
+Bodies without joints in coordinates of their own have J = 1, and M is block diagonal: that is written out here and in
+`stage` and `linear`. All others are a C function: `joined_task` for bodies with joints in maximal coordinates, at the
+end of this file, and `joint_space_carriers` for trees in joint coordinates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Touches: the contacts and attachments of one particle, which lock it to a body in some directions.
+"""Touches: the contacts and attachments of one particle, which fix it to a body in some directions.
 
 A contact with the unit normal n requires n·d ≥ −g of the displacement d of its particle relative to the body, g the
 separation, and a force f_n ≥ 0, one of the two an equality. Friction keeps the rest s of the displacement zero unless

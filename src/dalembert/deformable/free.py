@@ -1,8 +1,8 @@
-"""Free particles, on which nothing acts but uniform fields and media: explicit steps in one pass over memory.
+"""Free particles, on which only uniform fields and media act: explicit steps in one pass over memory.
 
 Each particle moves by itself: half a drift, the impulse of the force there, half a drift. Forces that depend on the
 velocity are evaluated half an impulse later, as by `stage.predict_velocities`. The state is read and written once a
-step, in place; the general step passes over memory many times, and gives the same numbers but for rounding.
+step, in place; the general step passes over memory many times, and gives the same numbers up to rounding.
 """
 
 from ..core.jit import inlined, njit

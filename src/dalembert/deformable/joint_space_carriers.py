@@ -1,12 +1,12 @@
 """Trees in joint coordinates as carriers of particles: the tasks of `carriers` on the speeds of trees.
 
 The unknowns ζ are changes of the speeds times the time of the stage, in the order of freedoms. J is the Jacobian of the
-links, and M the mass matrix of the trees with their armatures and, as in the bodies' own step, with the resistance of motors,
-springs and dampers of joints (`contact.joint_space_books`). X₀ has the forces of the scene, of motors and springs, and the
-impulses of loops. Contacts, stops, dry friction and ideal motors are left to the bodies' own step.
+links, and M the mass matrix of the trees with their armatures and, as in the bodies' own step, with the resistance of
+motors, springs and dampers of joints (`contact.joint_space_books`). X₀ has the forces of the scene, of motors and
+springs, and the impulses of loops. Contacts, stops, dry friction and ideal motors act in the bodies' own step.
 
-M = Lᵀ D L and the forces are made by the functions of that step. The preconditioner has what particles weigh on each link in
-M too; where there are loops it is M⁻¹ with their answer instead.
+M = Lᵀ D L and the forces are computed by the functions of that step. The preconditioner adds the mass of particles on
+each link to M; if there are loops it is M⁻¹ with the response of the loops.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""The linear system of a Newton step: A d = −g, with particles that are pinned, or locked to what they touch.
+"""The linear system of a Newton step: A d = −g, with particles that are pinned, or locked to bodies that they touch.
 
 A locked particle follows its carrier, a body with the displacement δ and the rotation θ, in the directions E, and moves
 freely in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p the prescribed part. With d = T (z, δ, θ) + p for all

@@ -1,15 +1,16 @@
 """Rounds of a step of particles and of a step of bodies, until bodies move as the particles assumed.
 
 A stage of particles moves the bodies that they touch, with their inertia and the forces on them. It does not know the
-impulses of contacts between bodies, of stops, dry friction and ideal motors, nor, in maximal coordinates, those of motors and
-springs of joints. So it assumes what these give to the velocities of bodies, `assumed`. The bodies' own step, with the forces
-of the particles, says what they gave indeed: the difference of the velocities at the end is added, and both steps are made
-again from where they began. Where nothing of the kind acts, there is one round. So it is in scenes without joints: there
-boxes in a net of stiff springs, whose stages often end unsolved, had larger errors of energy with rounds than without.
+impulses of contacts between bodies, of stops, dry friction and ideal motors, nor, in maximal coordinates, those of
+motors and springs of joints. So it assumes their effect on the velocities of bodies, `assumed`. The bodies' own step,
+with the forces of the particles, computes the actual effect: the difference of the final velocities is added, and both
+steps are repeated from the same state. Without such forces there is one round. Scenes without joints also have one
+round: boxes in a net of stiff springs, whose stages often end unsolved, had larger energy errors with rounds than
+without.
 
-With a body at rest on the ground the error shrinks by m/(m + M) a round, m the mass of the particles on it and M its own.
-Aitken's factor (B. Irons, R. Tuck, Int. J. Numer. Meth. Eng. 1, 1969) makes one mode exact in two. The next step starts from
-what was found, so that what rests takes one round a step.
+With a body at rest on the ground the error shrinks by m/(m + M) a round, m the mass of the particles on it and M its
+own. Aitken's factor (B. Irons, R. Tuck, Int. J. Numer. Meth. Eng. 1, 1969) makes one mode exact in two. The next step
+starts from this result, so bodies at rest take one round per step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One time step of particles: forces of bodies → contacts → the stage → new positions and momenta, and the ledger.
 
-Bodies are at the start of the step (in the middle of it for the explicit scheme) and do not move here: the forces of
-particles on them are left in `pushes`, for the bodies' own step.
+Bodies are at the start of the step (at its midpoint for the explicit scheme) and do not move here: the forces of
+particles on them are stored in `pushes`, for the bodies' own step.
 
 `step` is the whole step, in this order: `stage.begin_stage`, `update_bodies_and_contacts`, `newton.solve_stage`,
 `finish_step`.

@@ -1,4 +1,4 @@
-"""A run by time steps of particles: the call of the kernel of a step; bodies are stepped beside them."""
+"""The stepper of particles: the call of the kernel of a step, together with steps of bodies."""
 
 from __future__ import annotations
 

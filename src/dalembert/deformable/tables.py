@@ -281,17 +281,19 @@ def ledger_at(model: Model) -> int:
 
 @dataclass(frozen=True)
 class ParticleReport:
-    """How the steps of particles of a run were solved.
+    """How the particle steps of a run were solved.
 
-    newton : steps of Newton's method.
-    solves : of linear systems. iterations : of conjugate gradients in them.
-    unconverged : solves that missed their tolerance.
-    indefinite : those whose matrix was found not to be positive definite.
-    unsolved : time steps that ended above the tolerance, and above 1e-8 or what rounding of positions explains; with one
-        linear solve a step, those whose last one missed its own.
-    gradient : the largest of a step, relative to its forces; with one linear solve a step, of those unsolved.
-    unsettled : time steps in which bodies moved otherwise than the particles on them assumed, after all rounds of both.
-    mismatch : m/s, the largest difference that was left; see `rounds`.
+    newton : number of Newton steps.
+    solves : number of linear systems solved. iterations : conjugate gradient iterations in them.
+    unconverged : linear solves that missed their tolerance.
+    indefinite : linear solves whose matrix was not positive definite.
+    unsolved : time steps that ended above the tolerance, and above 1e-8 or what rounding of positions explains; with
+        one linear solve per step, those whose solve missed its own.
+    gradient : the largest gradient of a step, relative to its forces; with one linear solve per step, over unsolved
+        steps only.
+    unsettled : time steps in which bodies moved differently from what the particles on them assumed, after all rounds
+        of both.
+    mismatch : m/s, the largest remaining difference; see `rounds`.
     """
 
     newton: int
@@ -305,7 +307,7 @@ class ParticleReport:
     mismatch: float = 0.0
 
     def rows(self, steps: int) -> list[tuple[str, str]]:
-        """Lines of the table of a run of so many steps."""
+        """The lines of the report for a run of `steps` steps."""
         lines = []
         if self.gradient > 0.0 or self.unsolved:
             lines.append(

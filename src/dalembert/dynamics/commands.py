@@ -1,16 +1,16 @@
-"""What moves by command: kinematic bodies, and coordinates of joints that are functions of time.
+"""Prescribed motions: kinematic bodies, and joint coordinates that are functions of time.
 
-A body that moves by command has neither mass nor momentum. Its inverse mass and inertia are zero, so that nothing changes its
-velocity. Its pose and velocity are those of its motion, and stand in the kinematics table, where constraints, forces and
-contacts read them as of all bodies. A coordinate s(t) is the constraint
+A kinematic body has neither mass nor momentum. Its inverse mass and inertia are zero, so no force changes its velocity.
+Its prescribed pose and velocity are in the kinematics table, where constraints, forces and contacts read those of all
+bodies. A coordinate s(t) is the constraint
 
     C = s(q) − s(t),   Ċ = J v + ∂C/∂t,   ∂C/∂t = −ṡ(t),   C̈ = J v̇ + J̇ v − s̈(t).
 
-The body or the joint is driven by whatever force that takes. The drive's power is, for a body that gets the force f and the
+The drive exerts the force that this motion requires. The drive's power is, for a body that gets the force f and the
 torque τ from all others, −(f·v + τ·ω), and for a row with the multiplier λ, −λ ∂C/∂t. Both go to the ledger.
 
-In order: motions, what a derivative and the end of a step need, a time step of contact, and the C function of all this, which
-only scenes with motions compile.
+In order: motions, functions for derivatives and the end of a step, functions for a time step of contact, and the C
+function, which only scenes with motions compile.
 """
 
 import math

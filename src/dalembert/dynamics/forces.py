@@ -1,9 +1,11 @@
-"""Forces on bodies: fields, the laws of `scene.forces` (in the C function of special parts), and their energies and powers.
+"""Forces on bodies: fields, the laws of `scene.forces` (in the C function of special parts), and their energies and
+powers.
 
-A conservative force has a potential energy here too. Each force also writes its non-conservative part (the damper of a
-spring, but not its elastic part) to `exerted`: force and torque on its body or, between two bodies, first the force along
-the distance or the effort on the coordinate. Its power goes to its entry of the ledger. A time step computes the powers of
-`exerted` again (`find_powers`), at mean velocities that are known only after its contacts are solved.
+Conservative forces also have their potential energy here. Each force also writes its non-conservative part (the damper
+of a spring, but not its elastic part) to `exerted`: force and torque on its body or, between two bodies, first the
+force along the distance or the effort on the coordinate. Its power goes to its entry of the ledger. A time step
+computes the powers of `exerted` again (`find_powers`), at mean velocities that are known only after its contacts are
+solved.
 """
 
 from collections.abc import Callable

@@ -1,11 +1,11 @@
 """Parts of joints: for each, the error C, its Jacobian J and the bias J̇ v, with the derivation above the code.
 
-`fill_rows` writes them for all joints. Before it are coordinates of joints, of which some parts are made, and curves; after
-it the common parts, then those that few scenes have, which the C function of special parts contains.
+`fill_rows` writes them for all joints. Before it are coordinates of joints, which some parts use, and curves; after it
+the common parts, then rare parts, which are in the C function of special parts.
 
-A joint is a list of parts; each part fills its rows. The Jacobian maps the velocities (v, ω) of a body, in world axes, to Ċ:
-a row holds three numbers for v and three for ω. The bias is C̈ at zero accelerations, that is with v and ω of each body held
-constant in world axes.
+A joint is a list of parts; each part fills its rows. The Jacobian maps the velocities (v, ω) of a body, in world axes,
+to Ċ: a row holds three numbers for v and three for ω. The bias is C̈ at zero accelerations, that is with v and ω of
+each body held constant in world axes.
 """
 
 import math

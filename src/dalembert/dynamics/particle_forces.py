@@ -2,17 +2,17 @@
 
 Forces are fields on each particle or on the triangles of a surface (`fields_task`), elements (`elements_task`) and laws
 between all particles (`pairs_task`). Each is a C function of its own, so that a run compiles what its scene needs. They
-receive the tables of the system, and these tasks:
+receive the tables of the system, and have these tasks:
 
     PARTICLE_RATES    inputs: x; out: v, forces, to which theirs are added
-    PARTICLE_FORCES   inputs: x, v, the velocities about which forces are linear in v, and the positions at which damping and
-                      wind are evaluated; out: conservative forces and all others, to which theirs are added
+    PARTICLE_FORCES   inputs: x, v, the velocities about which forces are linear in v, and the positions at which
+                      damping and wind are evaluated; out: conservative forces and all others, to which theirs are added
     PARTICLE_MATRIX   inputs: the same; out: a block matrix, to which is added −∂f/∂x − rate ∂f/∂v with `rate` of the
                       settings, made positive semidefinite, without fields of the user's
     PARTICLE_ENERGY   inputs: x; out: scratch for v and forces, which are overwritten
 
-All vectors have 3 numbers a particle. All tasks but PARTICLE_MATRIX add the potential energy to `energies[2]`, and powers to
-`power` of the system.
+All vectors have 3 numbers a particle. All tasks but PARTICLE_MATRIX add the potential energy to `energies[2]`, and
+powers to `power` of the system.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""AREA: a triangle that keeps its area, W = ½ k (A − A₀)²/A₀.
+"""AREA: resistance of a triangle to changes of its area, W = ½ k (A − A₀)²/A₀.
 
 With a = x₁ − x₀, b = x₂ − x₀, n the unit vector of a × b, and 2 A = |a × b|:
 

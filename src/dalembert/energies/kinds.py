@@ -1,7 +1,7 @@
-"""The registry of energies of particles, and how a user describes one.
+"""The registry of energies of particles, and their description in a scene.
 
-An element acts between a few particles, its `nodes`; each kind has a number of its own. Positions x and velocities v are
-flat, three numbers a particle. SI units; angles in rad. `elements` says what the functions of a kind compute.
+An element acts between a few particles, its `nodes`; each kind has a number of its own. Positions x and velocities v
+are flat, three numbers a particle. SI units; angles in rad. `elements` describes the functions of a kind.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def register(
     Raises ValueError for a name that is taken, and for more nodes or rows than kernels have room for.
     """
     if name in KINDS:
-        raise ValueError(f"energy {name!r}: there is one of that name already; choose another")
+        raise ValueError(f"energy {name!r}: the name is already in use; choose another")
     if not (1 <= nodes <= MOST_NODES and 0 <= rows <= MOST_ROWS):
         raise ValueError(
             f"energy {name!r}: {nodes} nodes and {rows} rows of damping; give up to {MOST_NODES} and {MOST_ROWS}"

@@ -1,4 +1,4 @@
-"""VOLUME: a tetrahedron that keeps its volume, W = ½ k (V − V₀)²/V₀.
+"""VOLUME: resistance of a tetrahedron to changes of its volume, W = ½ k (V − V₀)²/V₀.
 
 V = d₁ · (d₂ × d₃)/6 with the edges d from the first node. V is negative where the tetrahedron is inverted, and its
 gradient does not vanish when it is flat, so that the force turns it back.

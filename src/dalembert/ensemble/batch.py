@@ -1,5 +1,5 @@
-"""`run_batch`: many runs of one scene inside one compiled call per thread. In this order: threads and what they record, the
-results, members given as scenes, members given as arrays, and `run_batch` itself."""
+"""`run_batch`: many runs of one scene inside one compiled call per thread. In order: threads and their records, the
+results, members given as scenes, members given as arrays, and `run_batch`."""
 
 from __future__ import annotations
 
@@ -169,12 +169,12 @@ def work_together(threads: list[Thread], record: Record, progress: Callable[[int
 
 REASONS = {
     **MESSAGES,
-    NOT_RUN: "was not run, as the batch was interrupted before",
+    NOT_RUN: "was not run, because the batch was interrupted",
     INTERRUPTED: "was interrupted",
     OPEN_AT_START: "a joint is open at the start",
-    APART_AT_START: "a joint moves apart at the start",
+    APART_AT_START: "a joint has an opening velocity at the start",
     CANNOT_CLOSE: "the joints cannot be closed at the start",
-    DEPENDENT: "its joints depend on each other at the start, and those of the first member do not; run it alone",
+    DEPENDENT: "its constraints are redundant at the start, and those of the first member are not; run it by itself",
     SINGULAR: "the constraint system cannot be solved",
     USER_FUNCTION: "a function of the scene failed",
     NOT_CLOSED: "the joints cannot be closed",
@@ -185,17 +185,18 @@ ENDINGS = {"status": "1", "frames": "1", "steps": "1", "rejected": "1", "evaluat
 class Batch:
     """Runs of m members of one scene, recorded at f instants; SI units. Made by `run_batch`.
 
-    A member that failed keeps its frames; its arrays are NaN after the failure.
+    If a member fails, its frames until then are kept; its arrays are NaN after the failure.
 
     times : (f,) s. state : (m, f, n), the state vectors.
-    position : (m, f, bodies, 3) m, a view on them, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
+    position : (m, f, bodies, 3) m, a view of `state`, as are orientation (m, f, bodies, 4) (w, x, y, z), momentum and
         angular_momentum (m, f, bodies, 3), particle_position and particle_momentum (m, f, particles, 3).
     kinetic, potential : (m, f) J.
-    joint_error, joint_velocity_error : (m, f) m and m/s, of the worst joint.
+    joint_error, joint_velocity_error : (m, f) m and m/s, the largest of all joints.
     status : (m,), 0 for members that reached the end.
-    frames, steps, rejected, evaluations : (m,), the counts of each. end_time : (m,) s, when it ended.
+    frames, steps, rejected, evaluations : (m,), counts. end_time : (m,) s, simulated time at the end.
     sensors : name → `BatchReading`, with the samples of all members (m, samples, …).
-    duration, wall_time : of a run, and of the batch, s. threads : how many ran. interrupted : whether Ctrl-C ended the batch.
+    duration : s, of each run. wall_time : s, of the batch. threads : number of threads. interrupted : whether Ctrl-C
+        ended the batch.
     """
 
     model: Model
@@ -287,40 +288,41 @@ class Batch:
 
     @property
     def failed(self) -> NDArray[np.int64]:
-        """Numbers of the members that did not reach the end."""
+        """Indices of the members that did not reach the end."""
         return np.flatnonzero(self.status != OK)
 
     @cached_property
     def balance(self) -> NDArray[np.float64]:
-        """(m, f) J: the error of the energy: what it changed by since the start beside the work of the forces."""
+        """(m, f) J: the energy error, the change of energy since the start minus the work of the forces."""
         earned = self.kinetic + self.potential - work_done(self.model, self.state)
         return earned - earned[:, :1]
 
     @property
     def energy_residual(self) -> NDArray[np.float64]:
-        """(m,) J: the largest |balance| of each member; NaN where nothing was recorded."""
+        """(m,) J: the largest |balance| of each member; NaN if nothing was recorded."""
         return _worst(self.balance)
 
     @property
     def worst_joint_error(self) -> NDArray[np.float64]:
-        """(m,) m: the largest joint error of each member; NaN where nothing was recorded."""
+        """(m,) m: the largest joint error of each member; NaN if nothing was recorded."""
         return _worst(self.joint_error)
 
     def ledger(self, member: int) -> dict[str, NDArray[np.float64]]:
-        """The audit of what a member recorded, frame by frame; see `Trajectory` for the names and units."""
+        """The recorded energy ledger of a member, frame by frame; see `Trajectory` for names and units."""
         rows = int(self.frames[member])
         energies = np.stack([self.kinetic[member, :rows], self.potential[member, :rows]], axis=1)
         return ledger(self.model, self.state[member, :rows], energies)
 
     def reason(self, member: int) -> str:
-        """In a few words how a member ended; `error` says more."""
+        """A short text on how a member ended; `error` has the details."""
         code = int(self.status[member])
         return f"member {member}: {REASONS.get(code, f'status {code}')} (t = {self.end_time[member]:.6g} s)"
 
     def alone(self, member: int) -> Simulation:
-        """The run of one member by itself, at its start, of the same bits: for all else that a `Simulation` tells.
+        """A `Simulation` of one member at its start. It gives the same bits, and all the data that a batch does not
+        record.
 
-        Raises IndexError, and what a `Simulation` raises where it cannot start.
+        Raises IndexError for an unknown member, and the errors of `Simulation` if it cannot start.
         """
         if not -len(self) <= member < len(self):
             raise IndexError(f"there is no member {member}; there are {len(self)}")
@@ -328,7 +330,7 @@ class Batch:
         return Member(self.model, self._settings, self._varied, member, seeds)
 
     def error(self, member: int) -> Exception | None:
-        """The exception that ends the run of a member by itself, found by running it; None where it goes well."""
+        """The exception that ends the run of a member, found by running it again; None if the run succeeds."""
         try:
             self.alone(member).advance(float(self.times[-1]) if len(self.times) > 1 else 1.0)
         except (RuntimeError, ValueError) as error:
@@ -337,7 +339,7 @@ class Batch:
 
     @cached_property
     def dataset(self) -> xarray.Dataset:
-        """All of it as an `xarray.Dataset` with axes member, time, body and so on, with units."""
+        """The batch as an `xarray.Dataset` with axes member, time, body and so on, with units."""
         import xarray
 
         names = [name for name in VARIABLES if name in ARRAYS and hasattr(self, name)]
@@ -357,9 +359,9 @@ class Batch:
         residual, errors = self.energy_residual, self.worst_joint_error
         lines = [
             ("scene", f"{self.model.name}, {self.settings['method']}, {len(self)} members on {self.threads} threads"),
-            ("wall time", f"{self.wall_time:.4g} s, {1e3 * self.wall_time / len(self):.4g} ms a member"),
+            ("wall time", f"{self.wall_time:.4g} s, {1e3 * self.wall_time / len(self):.4g} ms per member"),
             ("steps", f"{int(self.steps.sum())} accepted, {int(self.rejected.sum())} rejected"),
-            ("energy error", f"{_largest(residual):.3g} J at worst"),
+            ("energy error", f"{_largest(residual):.3g} J at most"),
             ("worst joint error", f"{_largest(errors):.3g} m"),
             ("failed", f"{len(self.failed)} of {len(self)}"),
             *(("", self.reason(int(member))) for member in self.failed[:5]),
@@ -429,7 +431,9 @@ class Differences:
                 return scene
             scene = scene.scene
         if self._dependent and not redundant(compile_scene(scene)):
-            raise ValueError(f"its joints do not depend on each other at the start, and those of the first do; {ALONE}")
+            raise ValueError(
+                f"its constraints are independent at the start, and those of the first member are redundant; {ALONE}"
+            )
         return compile_scene(scene, hubs=self._hubs, coordinates="joint" if self._joint else "maximal")
 
     def tables(self, model: Model) -> dict[str, np.ndarray]:
@@ -500,7 +504,7 @@ def parts_of(model: Model) -> list[tuple[str, str, str]]:
 
 def _parts(scene: Scene) -> Iterator[tuple[str, str, str]]:
     for body in scene.bodies.values():
-        yield "body", body.name, "that moves by command" if moves_by_command(body) else ""
+        yield "body", body.name, "with a prescribed motion" if moves_by_command(body) else ""
     for group in scene.particles.values():
         yield "group of particles", group.name, f"of {len(group)}"
     for joint in scene.joints.values():
@@ -518,8 +522,8 @@ def _require_same_parts(member: int, first: list[tuple[str, str, str]], other: l
         one, two = (parts[k] if k < len(parts) else None for parts in (first, other))
         if one != two:
             raise ValueError(
-                f"member {member} has another structure than the first: {_said(two)} where that has {_said(one)}; members "
-                f"of a batch differ in numbers only; {ALONE}"
+                f"member {member} has a different structure from the first: {_said(two)} where that has {_said(one)}; "
+                f"members of a batch differ in numbers only; {ALONE}"
             )
 
 
@@ -537,8 +541,8 @@ def _require_same_table(member: int, name: str, own: np.ndarray, other: np.ndarr
             return
         what = f"{differ[0] or 'entries'} of its table {name} differ"
     raise ValueError(
-        f"member {member} has another structure than the first: {what}; members of a batch differ in numbers only (not in "
-        "what is there, such as gravity or none)"
+        f"member {member} has a different structure from the first: {what}; members of a batch differ in numbers only "
+        "(not in what is there, such as gravity or none)"
     )
 
 
@@ -563,7 +567,7 @@ class Variation:
         self.given = {name: _numbers(name, value) for name, value in vary.items()}
         lengths = {name: len(value) for name, value in self.given.items()}
         if not lengths:
-            raise ValueError("vary names nothing; give {name: array of one value a member}")
+            raise ValueError("vary is empty; give {name: array of one value per member}")
         self.members = next(iter(lengths.values()))
         for name, length in lengths.items():
             if length != self.members:
@@ -594,7 +598,7 @@ class Variation:
             elif owner in scene.sensors and what == "seed":
                 self.seeds[owner] = self._whole(name)
             else:
-                raise ValueError(f"vary: there is nothing called {name!r} to vary; {self._choices(freedoms)}")
+                raise ValueError(f"vary: there is no value called {name!r} to vary; {self._choices(freedoms)}")
         if states or places or masses:
             self._states(states, places, masses)
         found = [
@@ -626,7 +630,7 @@ class Variation:
         varied = [(force.name, getattr(force, "parameters_to_vary", ())) for force in forces]
         known += [f"{name + '.' + fields[0]!r}" for name, fields in varied if fields][:2]
         known += [f"{name + '.seed'!r}" for name in self.model.scene.sensors][:1]
-        return f"such as {', '.join(known)}; for all else give scenes, one a member"
+        return f"give names such as {', '.join(known)}; for other values give one scene per member"
 
     def row(self, table: str, index: int) -> Any:
         """A row of a table for each member, (members,), to be changed."""
@@ -652,7 +656,7 @@ class Variation:
                 if np.array_equal(own["vector"][index], self.model.scene.gravity):
                     self.row(table, int(index))["vector"] = values
         if not self.rows:
-            raise ValueError("vary: 'gravity' varies, and the scene has none; give it some")
+            raise ValueError("vary: 'gravity' varies, but the scene has no gravity; set a nonzero vector")
 
     def _force(self, name: str, what: str, values: np.ndarray) -> bool:
         """Whether it is a force on bodies or joints that has such a parameter."""
@@ -745,7 +749,7 @@ class Variation:
         for name, _ in places:
             if name not in found:
                 raise ValueError(
-                    f"vary: joint {name!r} closes a loop, and follows from others; there are {', '.join(found)}"
+                    f"vary: joint {name!r} closes a loop, so other joints determine it; you can vary {', '.join(found)}"
                 )
         columns = [
             (found[name][0] if what == "position" else first + found[name][1], values)
@@ -782,9 +786,9 @@ def _numbers(name: str, value: NumbersLike) -> np.ndarray:
     try:
         found = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row a member") from None
+        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row per member") from None
     if found.ndim == 0 or not len(found):
-        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row a member")
+        raise ValueError(f"vary: {name!r} is {value!r:.80}; give an array of one row per member")
     if not np.isfinite(found.reshape(len(found), -1)).all():
         member = int(np.argmin(np.isfinite(found.reshape(len(found), -1)).all(axis=1)))
         raise ValueError(f"vary: {name!r} is {found[member]!r} in member {member}; give finite numbers")
@@ -825,26 +829,26 @@ def run_batch(
 ) -> Batch:
     """Run many members of one scene for `duration` seconds, on all cores, and return the `Batch`.
 
-    Members share the structure of one scene (bodies, joints, forces by name and kind) and differ in numbers. Each gives the
-    same bits as its run by `simulate`, for any number of threads. A member that fails keeps its frames and does not stop the
-    others.
+    Members share the structure of one scene (bodies, joints, forces by name and kind) and differ in numbers. Each has
+    the same bits as its run by `simulate`, for any number of threads. If a member fails, its frames are kept and the
+    others continue.
 
     Parameters
     ----------
-    scenes : one scene, or compiled Model, with `vary`; or one per member: any numbers in them may differ.
-    vary : name → array of one row per member (SI units): "gravity" (m, 3); of a body ".mass" (m,), changing density, and
-        the initial ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4) and ".angular_velocity" (m, 3); of a
-        joint of one freedom ".position" and ".speed" (m,), which move all bodies that it carries (rad or m; the names are
-        those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest", ".target", ".limit" and
-        ".position" (m,). Nothing is compiled, so that this takes a fraction of the time of scenes. Points of joints and
-        forces are fixed to their bodies.
-    threads : default: one per core.
-    progress : called every 0.1 s with the number of started members and the number of all.
+    scenes : one scene or compiled Model, with `vary`; or one scene per member, which may differ in any numbers.
+    vary : name → array of one row per member (SI units): "gravity" (m, 3); of a body ".mass" (m,), changing density,
+        and the initial ".position" (m, 3), ".velocity" (m, 3), ".orientation" (m, 4) and ".angular_velocity" (m, 3); of
+        a joint with one degree of freedom ".position" and ".speed" (m,), which move all bodies that it carries (rad or
+        m; the names are those of `Simulation.joint_state`); of a spring or a motor ".stiffness", ".damping", ".rest",
+        ".target", ".limit" and ".position" (m,). This is faster than one scene per member, because nothing is compiled.
+        Points of joints and forces are fixed to their bodies.
+    threads : number of threads. Default: one per core.
+    progress : called every 0.1 s with the number of started members and the number of members.
     settings : those of `Simulation`, with an integration method.
 
     Raises ValueError for scenes that batches cannot run (with contact, events, controllers, generalized coordinates,
-    iterative solvers of constraints, time steps of particles), for members of another structure, and for bad arguments;
-    MemoryError if the record would not fit. Ctrl-C ends the batch cleanly (`interrupted`).
+    iterative solvers of constraints, time steps of particles), for members with a different structure, and for invalid
+    arguments; MemoryError if the record does not fit in memory. Ctrl-C ends the batch cleanly (`interrupted`).
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("pendulum")
@@ -861,7 +865,7 @@ def run_batch(
     members = iter([scenes] if isinstance(scenes, Scene | Model) else scenes)
     first = next(members, None)
     if first is None:
-        raise ValueError("there are no scenes to run; give one a member, or one scene with vary")
+        raise ValueError("there are no scenes to run; give one per member, or one scene with vary")
     template = Workspace(first, **settings)
     if vary is not None:
         found = varied_by_name(template, vary)
@@ -918,6 +922,6 @@ def _require_room(members: int, rows: int, size: int, samples: int = 0) -> None:
         return
     if needed > MOST_MEMORY * room:
         raise MemoryError(
-            f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, and the machine has {room / 1e9:.3g} GB; record "
-            "fewer frames a second (frame_rate=...), or run fewer members at a time"
+            f"{members} members of {rows} frames take {needed / 1e9:.3g} GB, but the machine has {room / 1e9:.3g} GB; record "
+            "fewer frames per second (frame_rate=...), or run fewer members at a time"
         )

@@ -1,7 +1,7 @@
 """The kernel of batches: many runs of one scene, which differ in numbers, inside one compiled call per thread.
 
-In this order: the tables of a thread, the kernel (`run_batch` is its entry, `run_members` the loop over members), and the
-`Workspace`, a simulation whose tables are made and not started. `batch` finds the numbers that differ and starts threads.
+In order: the tables of a thread, the kernel (`run_batch` is its entry, `run_members` the loop over members), and the
+`Workspace`, a simulation with tables that is not started. `batch` finds the numbers that differ and starts threads.
 """
 
 from __future__ import annotations
@@ -441,19 +441,19 @@ class Workspace(Simulation):
         name = self.model.name
         if not isinstance(self._driver, Driver):
             raise NotForBatches(
-                f"scene {name!r} with method {self.method!r} cannot run in a batch: contact and time steps are not smooth "
-                f"motion; {ALONE}"
+                f"scene {name!r} with method {self.method!r} cannot run in a batch: batches support neither contact "
+                f"nor time steps; {ALONE}"
             )
         if isinstance(self._mechanism, PlacedMechanism):
-            raise NotForBatches(f"scene {name!r}: batches take coordinates='maximal' or 'joint'; {ALONE}")
+            raise NotForBatches(f"scene {name!r}: batches support coordinates='maximal' and 'joint'; {ALONE}")
         if self.model.events:
             raise NotForBatches(
-                f"scene {name!r} has the event {self.model.events[0].name!r}, which batches cannot do; {ALONE}"
+                f"scene {name!r} has the event {self.model.events[0].name!r}, and batches do not support events; {ALONE}"
             )
         if self._constraint_solver is not None:
-            raise NotForBatches(f"batches solve constraints by constraint_solver='ldl' only; leave it out, or {ALONE}")
+            raise NotForBatches(f"batches support constraint_solver='ldl' only; leave it out, or {ALONE}")
         if self._clock is not None:
-            raise NotForBatches(f"a controller takes part from Python, which batches do without; {ALONE}")
+            raise NotForBatches(f"batches do not support controllers; {ALONE}")
 
 
 class Member(Simulation):

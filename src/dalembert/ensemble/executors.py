@@ -43,7 +43,7 @@ class Process:
         try:
             status, why = self.receive()
         except Died as error:
-            raise RuntimeError(f"a process for the sweep does not start: {error}") from error
+            raise RuntimeError(f"a process for the sweep cannot be started: {error}") from error
         if status != READY:
             self.stop()
             raise RuntimeError(f"the scene cannot be sent to another process ({why}); use how='serial'")
@@ -153,7 +153,7 @@ def _lost(member: Member, why: str) -> Answer:
     """The answer of a member whose processes died."""
     import xarray
 
-    return Answer(xarray.Dataset(attrs=described(member, DIED, 0.0, f"{why}; so it was {ATTEMPTS} times")))
+    return Answer(xarray.Dataset(attrs=described(member, DIED, 0.0, f"{why}; it failed {ATTEMPTS} times")))
 
 
 def _cause(code: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import math
@@ -87,7 +88,7 @@ def make_plan(
     if repeat > 1:
         if not source.takes("seed") or "seed" in names:
             raise ValueError(
-                f"repeat is {repeat}, but build() of {source.name} is given no seed: all would be the same"
+                f"repeat is {repeat}, but build() of {source.name} takes no seed: all runs would be the same"
             )
         axes[REPEAT] = np.arange(repeat)
     count = math.prod(len(labels) for labels in axes.values())
@@ -133,7 +134,10 @@ def _records(over: Any) -> list[dict[str, Any]] | None:
         raise ValueError("there are no samples")
     for i, sample in enumerate(found):
         if not isinstance(sample, Mapping):
-            raise ValueError(f"sample {i} is {sample!r:.80}; give a mapping of name → value")
+            raise ValueError(
+                f"sample {i} is {sample!r:.80}; give a mapping of name → value, or for a grid {{name: values}}, such as "
+                '{"length": [1.0, 2.0]}'
+            )
         odd = set(sample) ^ set(found[0])
         if odd:
             raise ValueError(
@@ -191,8 +195,10 @@ def _require_known(source: Source, names: Sequence[str], known: Sequence[str]) -
     for name in names:
         if not (source.takes(name) or name in known):
             own = ", ".join(source.parameters()) or "none"
+            near = difflib.get_close_matches(name, [*source.parameters(), *known], n=2, cutoff=0.6)
+            meant = f"did you mean {' or '.join(map(repr, near))}? Its" if near else "its"
             raise ValueError(
-                f"{source.name} has no parameter {name!r}; build() takes {own}, and the settings of a run are "
+                f"{source.name} has no parameter {name!r}; {meant} build() takes {own}, and the settings of a run are "
                 f"{', '.join(known)}"
             )
     needed = [name for name, default in source.parameters().items() if default is inspect.Parameter.empty]
@@ -367,7 +373,7 @@ def _measured(function: Callable[[Simulation], Any], simulation: Simulation) -> 
         try:
             array = np.asarray(value, float)
         except (TypeError, ValueError):
-            raise ValueError(f"the function {name!r} returns {value!r:.80} for {key!r}; numbers can be kept") from None
+            raise ValueError(f"the function {name!r} returns {value!r:.80} for {key!r}; return numbers") from None
         found[str(key)] = ([f"{key}_{axis}" for axis in range(array.ndim)], array)
     return found
 

@@ -26,7 +26,7 @@ MANIFEST, MEMBERS, BLOCK = "sweep.json", "members", "batch-"
 class Store:
     """The folder of a sweep.
 
-    Raises ValueError where the folder has another sweep, or other files; OSError where it cannot be written.
+    Raises ValueError where the folder has a different sweep, or other files; OSError where it cannot be written.
     """
 
     def __init__(self, folder: str | os.PathLike[str], manifest: dict[str, Any]) -> None:
@@ -37,7 +37,7 @@ class Store:
             self._require_same(path, manifest)
             return
         if self.folder.is_dir() and any(self.folder.iterdir()):
-            raise ValueError(f"{str(self.folder)!r} has other files in it, and no sweep; give a new folder")
+            raise ValueError(f"{str(self.folder)!r} has other files and no sweep; give a new folder")
         self.folder.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         try:
@@ -57,7 +57,9 @@ class Store:
         odd = [key for key in {**manifest, **before} if manifest.get(key) != before.get(key)]
         if odd:
             told = "; ".join(f"{key} was {_short(before.get(key))} and is {_short(manifest.get(key))}" for key in odd)
-            raise ValueError(f"{str(self.folder)!r} has another sweep ({told}); give a new folder, or remove that one")
+            raise ValueError(
+                f"{str(self.folder)!r} has a different sweep ({told}); give a new folder, or remove that one"
+            )
 
     def path(self, index: int, block: bool = False) -> Path:
         """The file of a member, or of the block that begins with it."""

@@ -31,7 +31,7 @@ Executor: TypeAlias = Callable[[Task, Sequence[Member], int | None], Iterator[An
 
 
 class Counts(NamedTuple):
-    """How far a sweep is."""
+    """The progress of a sweep."""
 
     done: int
     failed: int
@@ -39,7 +39,9 @@ class Counts(NamedTuple):
 
 
 class SweepError(RuntimeError):
-    """A sweep that cannot go on: its folder cannot be written, its cluster is gone. `dataset` has all that was run."""
+    """Raised if a sweep cannot continue: its folder cannot be written, or its cluster is lost. `dataset` has all
+    finished runs.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -63,36 +65,37 @@ def sweep(
     progress: Callable[[Counts], Any] | None = None,
     **settings: Unpack[Settings],
 ) -> xarray.Dataset:
-    """Run a scene with many parameters; one labelled dataset of all runs: parameters × time × body.
+    """Run a scene with many parameters. Returns one labelled dataset of all runs: parameters × time × body.
 
     Parameters
     ----------
-    build : function that returns a Scene, a name of the gallery, or a Python file with build().
-    over : a grid, {name: values}, of which all combinations are run (a name with one value is the same in all); or samples, a
-        list of {name: value} or a table of pandas or polars with a row each. Names are parameters of build() and settings of
-        `Simulation`, `duration` too; what both have is the scene's.
-    duration : simulated time of each run, s; that of the gallery's scene or the file's SETTINGS, if not given.
-    keep : which quantities of a `Trajectory`, frame by frame, and functions of the finished run that return a number, an
-        array, or several by name; positions, orientations and energies, if not given.
-    seed : the root of the members' seeds. A build() that takes `seed` is given one of its own in each member.
-    repeat : runs of each combination, with seeds of their own, along an axis `repeat`.
-    how : "processes" of this machine; "serial", in this one; "batch", in this one on all cores, members of equal
-        structure and settings together in compiled code, which takes smooth motion only (no contact, events or controllers)
-        and keeps no functions; "auto", in batches where these can, in processes elsewhere; or a Dask cluster: its client, or
-        the address of its scheduler. The results are the same bits.
-    workers : number of processes, or threads of batches; that of the processors, if not given.
-    folder : where each member is kept as soon as it is ready. The same call goes on from what is there.
-    retry_failed : run members again that failed. Those whose process died are run again in any case.
+    build : a function that returns a Scene, the name of a gallery scene, or a Python file with build().
+    over : a grid, {name: values}, of which all combinations are run (a name with one value is the same in all); or
+        samples, a list of {name: value} or a table of pandas or polars with one row per run. Names are parameters of
+        build() or settings of `Simulation`, including `duration`. If both have a name, it is the parameter of build().
+    duration : simulated time of each run, s. Default: that of the gallery scene or of the file's SETTINGS.
+    keep : names of quantities of a `Trajectory`, kept frame by frame, and functions of the finished run that return a
+        number, an array, or a mapping of these. Default: positions, orientations and energies.
+    seed : the root from which the seeds of the members are derived. If build() takes `seed`, each member passes its
+        own.
+    repeat : number of runs of each combination, with different seeds, along an axis `repeat`.
+    how : "processes" on this machine; "serial", in this process; "batch", in this process on all cores, with members of
+        equal structure and settings together in compiled code (smooth motion only: no contact, events or controllers,
+        and no functions in `keep`); "auto", in batches if possible, else in processes; or a Dask cluster: its client,
+        or the address of its scheduler. The results are bit-identical.
+    workers : number of processes, or of threads of batches. Default: the number of cores.
+    folder : each finished member is saved in this folder. The same call continues from what is saved.
+    retry_failed : whether to run failed members again. Members whose process died are always run again.
     progress : called with `Counts` after each member.
-    settings : those of `Simulation`, of all members.
+    settings : settings of `Simulation`, the same for all members.
 
-    Returns an xarray.Dataset: what was kept, along the axes of the grid (or `member`), and of each member `status` ("done",
-    "failed", "died", "not run"), `error`, `wall_time` (s), `end_time` (s), `steps`, `energy_residual` (relative) and
-    `final_state_hash`. Where a run failed, what was recorded up to then is in it; the rest is NaN. Ctrl-C ends a sweep
-    cleanly: the dataset has what is there, and its attribute `interrupted` is 1.
+    Returns an xarray.Dataset: the kept quantities, along the axes of the grid (or `member`), and for each member
+    `status` ("done", "failed", "died", "not run"), `error`, `wall_time` (s), `end_time` (s), `steps`, `energy_residual`
+    (relative) and `final_state_hash`. A failed run has its recorded values until the failure and NaN after it. Ctrl-C
+    ends a sweep cleanly: the dataset has all finished runs, and its attribute `interrupted` is 1.
 
-    Raises ValueError for names and values that cannot be varied and for a folder with another sweep, SweepError where it
-    cannot go on; members that fail raise nothing.
+    Raises ValueError for names and values that cannot be varied and for a folder with a different sweep, and SweepError
+    if it cannot continue. Failed members raise nothing.
 
     >>> import dalembert as dal
     >>> found = dal.sweep("pendulum", {"length": [0.5, 1.0, 2.0]}, 1.0, how="serial")
@@ -149,7 +152,7 @@ def _start(how: Any, task: Task, plan: Plan, workers: int | None) -> Callable[[S
     if not isinstance(how, str):
         return lambda members: run_on_cluster(task, members, how)
     if how == "batch" and (what := not_kept(task)) is not None:
-        raise ValueError(f"a batch does not keep {what}; leave it out, or use how='processes'")
+        raise ValueError(f"a batch cannot keep {what}; leave it out, or use how='processes'")
     if how in EXECUTORS:
         return lambda members: EXECUTORS[how](task, members, workers)
     if "://" not in how and ":" not in how:
@@ -182,7 +185,7 @@ def _collect(
     except (RuntimeError, OSError) as error:
         if isinstance(error, SweepError):
             raise
-        raise SweepError(f"{error}; {len(members)} of {len(plan.members)} members are there") from error
+        raise SweepError(f"{error}; {len(members)} of {len(plan.members)} members are finished") from error
     finally:
         running.close()  # type: ignore[attr-defined]
 
@@ -221,7 +224,8 @@ def count(members: Mapping[int, Any], plan: Plan) -> Counts:
 def _cannot_write(error: OSError, store: Store, members: Mapping[int, Any]) -> SweepError:
     return SweepError(
         f"a member cannot be written to {str(store.folder)!r}: {error}. {len(store.safe)} members are safe there, and "
-        f"with those in memory {len(members)} are in the error's dataset; make room, and the same call goes on from there"
+        f"with those in memory {len(members)} are in the error's dataset; make room, then make the same call again "
+        "to continue"
     )
 
 
@@ -256,7 +260,7 @@ def _require_settings(given: Mapping[str, Any]) -> None:
 def _require_duration(task: Task, plan: Plan) -> None:
     """Raise ValueError unless all members have a duration."""
     if any("duration" not in task.settings(member) for member in plan.members[:1]):
-        raise ValueError(f"{task.source.name} says nothing of a duration; give one, in s")
+        raise ValueError(f"{task.source.name} has no duration; give one, in s")
 
 
 def _attrs(task: Task, plan: Plan, seed: int, interrupted: bool) -> dict[str, Any]:

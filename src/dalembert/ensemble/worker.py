@@ -1,6 +1,7 @@
-"""A process that runs members of a sweep: it is sent one after the other, and sends back what came of each.
+"""A process that runs members of a sweep, one after the other, and returns the result of each.
 
-Both ways pickles follow each other on pipes. Standard output goes to standard error, as it is one of the pipes.
+Members and results are pickles on two pipes. Standard output is redirected to standard error, because it is one of the
+pipes.
 """
 
 from __future__ import annotations

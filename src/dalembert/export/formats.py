@@ -1,4 +1,5 @@
-"""The formats of files: models in and out, runs in, pictures, films and pages out; and from one file to another by suffix.
+"""The file formats: models are read and written, runs read, pictures, films and pages written; and conversion by
+suffix.
 
 The readers and writers behind them are imported when they are used.
 """
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
 
 def export_usd(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a USD file (.usda, .usdc or .usd), z up, in m and kg; returns what it does not have.
+    """Write a USD file (.usda, .usdc or .usd), z up, in m and kg. Returns warnings about what the file does not
+    contain.
 
-    A body is an Xform at its centre of mass with its shape below; a run gives it time samples at the recorded instants. A
-    scene, and a run that still knows its scene, have USD Physics too: rigid bodies with mass and inertia, colliders and
-    their materials, joints with stops, drives for torsion springs and motors. USD keeps most of these in float32. Particles
-    are points, curves or meshes with time samples.
+    A body is an Xform at its centre of mass with its shape below; a run gives it time samples at the recorded instants.
+    A scene, and a run that has its scene, also have USD Physics: rigid bodies with mass and inertia, colliders and
+    their materials, joints with stops, drives for torsion springs and motors. USD keeps most of these in float32.
+    Particles are points, curves or meshes with time samples.
 
-    Raises ImportError without usd-core, ValueError for a run of no instants, or another suffix.
+    Raises ImportError if usd-core is not installed, and ValueError for a run without frames or an unsupported suffix.
     """
     from ..io.load import require_usd
 

@@ -76,14 +76,14 @@ DARK = "#404040"
 
 
 def export_gltf(source: Simulation | Trajectory | Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a run as binary glTF (.glb) with its animation, or a scene at its initial pose. Returns warnings.
+    """Write a run as an animation, or a scene at its initial pose, in binary glTF (.glb). Returns warnings about what
+    the file does not contain.
 
-    A body is a node with a mesh, at its centre of mass; positions and orientations are keys at the recorded instants, between
-    which viewers interpolate. Rods and springs are lines. Particles are points, lines or surfaces, and cables are lines,
-    that change their shape (morph targets) at 100 instants at most. Numbers are float32. The root node turns z up into
-    glTF's y up.
+    A body is a node with a mesh, at its centre of mass; positions and orientations are keys at the recorded instants;
+    viewers interpolate between them. Rods and springs are lines. Particles are points, lines or surfaces, and
+    cables are lines, that change their shape (morph targets) at 100 instants at most. Numbers are float32. The root node turns z up into glTF's y up.
 
-    Raises ValueError for a run of no instants, or another suffix.
+    Raises ValueError for a run without frames or an unsupported suffix.
     """
     file = target(path, ".glb")
     film = _Film(shown(source))
@@ -145,7 +145,7 @@ class _Film:
             node = self._mesh_node(body.name, points, faces, body.color, TRIANGLES)
         else:
             node = self._node({"name": body.name})
-            self._warn(f"body {body.name!r}", "it has no shape; its node moves, with nothing to see")
+            self._warn(f"body {body.name!r}", "it has no shape; its node moves, but has no mesh")
         self._place(node, position, orientation)
 
     def _line(self, link: LinkDrawing) -> None:

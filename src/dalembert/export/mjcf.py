@@ -1,9 +1,10 @@
 """`export_mjcf`: a scene as a model file of MuJoCo.
 
-The bodies are nested as in the tree of joint coordinates (`model.tree`), at the pose of the scene, where all coordinates are
-zero. A frame of MJCF is that of our body: at the centre of mass, with the body's axes. Joints of one MJCF body act one after
-the other from the parent on, as if there were frames without mass between them: so a link without mass that carries one joint
-becomes no body, and neither does what is between the axes of a universal or cylindrical joint.
+The bodies are nested as in the tree of joint coordinates (`model.tree`), at the pose of the scene, where all
+coordinates are zero. A frame of MJCF is that of our body: at the centre of mass, with the body's axes. Joints of one
+MJCF body act one after the other from the parent on, as if there were frames without mass between them: so a link
+without mass that carries one joint needs no body, and neither does the part between the axes of a universal or
+cylindrical joint.
 """
 
 from __future__ import annotations
@@ -197,7 +198,8 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
             found = out.coordinate(force.joint, force.coordinate)
             if found is None:
                 out.warn(
-                    f"{kind} {force.name!r}", f"{force.joint.name!r} closes a loop and is no joint in MJCF; left out"
+                    f"{kind} {force.name!r}",
+                    f"{force.joint.name!r} closes a loop and is not a joint in MJCF; it is left out",
                 )
             else:
                 on_joints.setdefault(found.name, []).append(force)
@@ -208,7 +210,9 @@ def write_forces(out: Document, loops: Iterable[Joint]) -> None:
         elif not _write_tendon(
             out, force.name, force, force.at_a, force.at_b, **{key: number(value) for key, value in tendon.items()}
         ):
-            out.warn(f"{kind} {force.name!r}", "one of its ends is on what MJCF does not have; it is left out")
+            out.warn(
+                f"{kind} {force.name!r}", "one of its ends is on an object that MJCF does not have; it is left out"
+            )
     for carried in out.joints.values():
         _write_attributes(out, carried.element, on_joints.get(carried.name, []))
     for name, forces in on_joints.items():
@@ -251,7 +255,7 @@ def _write_motor(out: Document, joint: str, force: Force) -> None:
         out.warn(item, "MuJoCo has no ideal motor; give it damping; it is left out")
         return
     if force.function is not None:
-        out.warn(item, "its function is no part of MJCF; it is left out")
+        out.warn(item, "MJCF cannot contain its function; it is left out")
         return
     bias = force.rest + force.stiffness * force.position + force.damping * force.target
     name = out.actuators[force.name] = out.name("actuator", force.name)
@@ -494,13 +498,13 @@ def _geometry(
         vertices, faces = shape.triangles(SIDES)
         spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
         if spread[-1] <= THIN * spread[0]:
-            out.warn(owner, "MuJoCo takes no flat mesh; it is left out; give a box or a half-space")
+            out.warn(owner, "MuJoCo does not support flat meshes; it is left out; use a box or a half-space")
             return None
         assets[id(shape)] = _mesh(out, item.name, vertices, faces, not shape.solid)
     if shape.convex and not isinstance(shape, ConvexHull):
         out.warn(owner, f"MuJoCo has no {type(shape).__name__.lower()}; it becomes the hull of {SIDES} sides")
     if shape.surface and item.material is not None:
-        out.warn(owner, "MuJoCo touches the convex hull of a mesh, not its surface")
+        out.warn(owner, "MuJoCo collides with the convex hull of a mesh, not with its surface")
     return "mesh", {"mesh": assets[id(shape)]}, 0.0
 
 
@@ -528,20 +532,22 @@ def _height_field(out: Document, owner: str, item: Any, shape: HeightField) -> t
         size=numbers([*extent, height, max(extent)]), elevation=numbers(((shape.heights.T[::-1] - low) / height).ravel()),
     )  # fmt: skip
     if high == low:
-        out.warn(owner, "a level height field may be read as one of another height; give a half-space or a box")
+        out.warn(owner, "MuJoCo may read a level height field with another height; use a half-space or a box")
     return "hfield", {"hfield": name}, low
 
 
 def _warn_of_materials(out: Document) -> None:
     touching = out.scene.touching()
     if len({item.material.friction for item in touching if item.material is not None}) > 1:
-        out.warn("materials", "of two frictions MuJoCo takes the larger one, a scene their geometric mean")
+        out.warn("materials", "MuJoCo uses the larger of two friction coefficients, a scene their geometric mean")
     if any(item.material is not None and item.material.restitution > 0.0 for item in touching):
         out.warn("materials", "MuJoCo has no restitution; it is left out")
     if any(item.material is not None and item.material.static_friction is not None for item in touching):
         out.warn("materials", "MuJoCo's friction is the same at every speed; static_friction is left out")
     if any(item.material is not None and item.material.stiffness is not None for item in touching):
-        out.warn("materials", "MuJoCo's solref is no stiffness of a surface in N/m; stiffness and damping are left out")
+        out.warn(
+            "materials", "MuJoCo's solref is not the stiffness of a surface in N/m; stiffness and damping are left out"
+        )
     for rule in _special(out):
         out.warn(f"contact of {rule.a!r} and {rule.b!r}", "friction and restitution of a pair are left out")
 
@@ -646,14 +652,15 @@ NEARLY_NOTHING = 1e-12  # kg and kg m²; MuJoCo takes nothing below 1e-15
 
 
 def export_mjcf(scene: Scene, path: str | PathLike[str]) -> list[ExportWarning]:
-    """Write a scene as an MJCF file (.xml), with its meshes as OBJ files beside it. Returns warnings about
-    what MJCF does not have.
+    """Write a scene as an MJCF file (.xml), with its meshes as OBJ files beside it. Returns warnings about what MJCF
+    cannot describe.
 
-    Joints make nested bodies; what closes loops becomes equality constraints, as do gears and rods. Springs are tendons,
-    torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds to the effort.
-    Cables are tendons. Sensors are at sites. Initial velocities are in the key frame "start".
+    Joints become nested bodies. Joints that close loops, gears and rods become equality constraints. Springs are
+    tendons, torsion springs, stops, dry friction and rotors belong to joints, motors are actuators whose control adds
+    to the effort. Cables are tendons. Sensors are at sites. Initial velocities are in the key frame "start".
 
-    Raises ValueError for a scene that joint coordinates cannot start, another suffix, or a chain of more than 490 bodies.
+    Raises ValueError for a scene that joint coordinates cannot represent, an unsupported suffix, or a chain of more
+    than 490 bodies.
     """
     file = target(path, ".xml")
     out = Document(scene, file)
@@ -759,7 +766,7 @@ def _write_body(place: Place, host: Place, joints: list[DocumentJoint], light: b
         out.write_inertia(element, item)
     elif light:
         out.warn(
-            f"link {item.name!r}", f"MuJoCo moves nothing without mass; it is given {NEARLY_NOTHING:g} kg and kg m²"
+            f"link {item.name!r}", f"MuJoCo does not move bodies without mass; it gets {NEARLY_NOTHING:g} kg and kg m²"
         )
         small = numbers([NEARLY_NOTHING] * 3)
         ElementTree.SubElement(element, "inertial", pos="0 0 0", mass=number(NEARLY_NOTHING), diaginertia=small)

@@ -1,4 +1,4 @@
-"""What the exports have in common: what could not be written, and how a file is written."""
+"""Common parts of the exports: warnings about omitted parts, and writing of files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ GRAY = (0.53, 0.6, 0.67)
 
 @dataclass(frozen=True)
 class ExportWarning:
-    """Something of a scene or run that the file does not have, or not as it is; `str()` is one line."""
+    """A part of a scene or run that the file lacks or approximates; `str()` is one line."""
 
-    item: str  # what it is about, as "gear 'rack'"
+    item: str  # the affected object, such as "gear 'rack'"
     message: str
 
     def __str__(self) -> str:
@@ -141,9 +141,9 @@ def shown(source: Simulation | Trajectory | Scene) -> Shown:
     scene = source.model.scene if isinstance(source, Simulation) else None
     run = source.trajectory if isinstance(source, Simulation) else source
     if not isinstance(run, Trajectory):
-        raise ValueError(f"{source!r:.80} is nothing to export; give a Scene, a Simulation or a Trajectory")
+        raise ValueError(f"{source!r:.80} cannot be exported; give a Scene, a Simulation or a Trajectory")
     if not len(run):
-        raise ValueError("the trajectory is empty: there is nothing to export")
+        raise ValueError("the trajectory has no frames: there is nothing to export")
     drawing = parse_scene(run.scene_description, run.bodies, run.particle_number)
     return Shown(
         run.scene_name, drawing, run.times, run.position.values, continuous(run.orientation.values),

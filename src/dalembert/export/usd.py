@@ -65,14 +65,15 @@ def write_joints(stage: Stage) -> None:
             continue
         if any(isinstance(end, Link) for end in ends):
             stage.warn(
-                f"{joint.kind} {joint.name!r}", "it holds a link without mass, which USD has not; it is left out"
+                f"{joint.kind} {joint.name!r}",
+                "it connects a link without mass, which USD does not support; it is left out",
             )
         elif joint.kind not in (*KINDS, *LOCKED):
             stage.warn(f"{joint.kind} {joint.name!r}", "USD Physics has no such joint; it is left out")
         else:
             made[joint.name] = _write(stage, joint)
         if joint.armature:
-            stage.warn(f"{joint.kind} {joint.name!r}", "USD Physics has no armature; that is left out")
+            stage.warn(f"{joint.kind} {joint.name!r}", "USD Physics has no armature; it is left out")
     acting: dict[tuple[str, str], list[Force]] = {}
     for force in scene.forces.values():
         if not isinstance(force, Force) or holds_particle(force):
@@ -176,7 +177,7 @@ def _limit(stage: Stage, joint: Any, coordinate: str, forces: list[Force]) -> No
         limit.CreateHighAttr(upper)
     for force in forces:
         if force.restitution > 0.0:
-            stage.warn(f"limit {force.name!r}", "stops of USD Physics do not bounce; its restitution is left out")
+            stage.warn(f"limit {force.name!r}", "USD Physics has no restitution of stops; its restitution is left out")
 
 
 def _drive(stage: Stage, joint: Any, coordinate: str, forces: list[Force]) -> None:
@@ -186,9 +187,9 @@ def _drive(stage: Stage, joint: Any, coordinate: str, forces: list[Force]) -> No
     for force in forces:
         item = f"{force.kind.replace('_', ' ')} {force.name!r}"
         if force.function is not None:
-            stage.warn(item, "its function is no part of USD; it is left out")
+            stage.warn(item, "USD cannot contain its function; it is left out")
         elif np.isfinite(force.limit) and force.kind == "motor" and len(forces) > 1:
-            stage.warn(item, "USD has one drive a joint, with one limit for all that it does; it is left out")
+            stage.warn(item, "USD has one drive per joint, with one limit for its total effort; it is left out")
         else:
             kept.append(force)
     if not kept:
@@ -384,7 +385,8 @@ class Stage:
         write_joints(self)
         if scene.particles:
             self.warn(
-                f"particles {', '.join(scene.particles)}", "they are seen, without mass, forces, joints or contact"
+                f"particles {', '.join(scene.particles)}",
+                "they are only drawn, without mass, forces, joints or contact",
             )
         self._contacts()
 

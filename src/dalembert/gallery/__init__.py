@@ -43,7 +43,7 @@ class Example(Protocol):
 
 
 def names() -> tuple[str, ...]:
-    """The names of the scenes: those of the files here, which are not imported for that."""
+    """The names of the scenes, found by their files. Nothing is imported."""
     return tuple(sorted(file.stem.replace("_", "-") for file in FOLDER.glob("[!_]*.py")))
 
 
@@ -56,7 +56,7 @@ def nearest(name: str) -> str:
 
 
 def load(name: str) -> Example:
-    """The module of a scene, imported when first asked for. Raises ValueError listing the names."""
+    """Import the module of a scene and return it. Raises ValueError, listing the names, for an unknown one."""
     if name not in names():
         raise ValueError(
             f"there is no scene {name!r} in the gallery. {nearest(name)}The scenes are {', '.join(names())}"

@@ -1,4 +1,4 @@
-"""What the scenes share: thin rods, comparisons, and equations of motion in reduced coordinates to check against."""
+"""Common parts of the scenes: thin rods, comparisons, and equations of motion in reduced coordinates for checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where scenes come from: the gallery, Python files, model files, functions."""
+"""Loading of scenes: from the gallery, Python files, model files and functions."""
 
 from __future__ import annotations
 
@@ -97,9 +97,8 @@ def find(name: str, floating: bool = False, root: str | None = None) -> Source:
         if path.suffix in models:
             return _find_model(path, floating, root)
         raise ValueError(
-            f"no scene {name!r}. {gallery.nearest(name)}"
-            "`dalembert list` names the scenes, or give a .py file with build(), or a model: "
-            f"{suffixes_of(models.items())}"
+            f"no scene {name!r}. {gallery.nearest(name)}Give a name that `dalembert list` prints, a .py file with "
+            f"build(), or a model: {suffixes_of(models.items())}"
         )
     if not path.is_file():
         raise ValueError(f"no file {name!r}")
@@ -120,7 +119,7 @@ def from_text(name: str, text: bytes) -> Source:
         del sys.modules[module.__name__]
     build = vars(module).get("build")
     if not callable(build):
-        raise ValueError(f"{name}: it has no function build() that returns a Scene")
+        raise ValueError(f"{name}: define a function build() that returns a Scene")
     settings = current_names(vars(module).get("SETTINGS", {}))
     return Source("file", name, build, sha256, (from_text, (name, text)), settings, vars(module))
 
@@ -152,7 +151,7 @@ def read_model(path: Path, floating: bool, root: str | Path | None = None) -> An
         from ..io.load import load_model
 
         if suffix in USD_SUFFIXES:
-            raise ValueError(f"{path}: --root is for URDF and MJCF; a USD file names what it reads itself")
+            raise ValueError(f"{path}: --root is for URDF and MJCF files; leave it out for a USD file")
         return load_model(path, floating=floating or None, root=root)
     known = suffix in READERS and READERS[suffix].model
     return READERS[suffix if known else ".xml"].read(path, floating)

@@ -44,6 +44,6 @@ def check(run: Simulation) -> None:
     require("number of times it came to rest", len(rest), 1, 0)
     require("time of rest", rest, first * (1.0 + e) / (1.0 - e), 1e-9)
     lost = -run.report.work["contact: impacts"] / (ball.mass * gravity * height)
-    require("part of the energy lost in impacts", lost, 1.0, 1e-9)
+    require("share of energy lost in impacts", lost, 1.0, 1e-9)
     require("height at the end", run.state.position[0, 2], RADIUS, 1e-11)
     require("energy balance", run.report.energy_residual_relative, 0.0, 1e-13)

@@ -34,7 +34,7 @@ AXLE = np.array([0.0, 1.0, 0.45])
 def build() -> Scene:
     """Three boxes on the belt, one on the lift, and a crank that drives a piston."""
     scene = Scene("factory", material=Material(friction=FRICTION))
-    scene.description = "a conveyor belt, a lift and a driven crank, which move by command"
+    scene.description = "a conveyor belt, a lift and a driven crank with prescribed motions"
     scene.add_obstacle("ground", HalfSpace())
     scene.add_obstacle(
         "belt", Box(5.0, 0.5, 0.1), position=(0.0, 0.0, BELT - 0.05), surface_velocity=(SPEED, 0, 0), color="#4a4a4a"

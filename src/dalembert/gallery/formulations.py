@@ -51,7 +51,7 @@ def build() -> Scene:
     scene = double_pendulum.build()
     scene.name, scene.description = (
         "formulations",
-        "a double pendulum in joint coordinates, and by every other formulation",
+        "a double pendulum in joint coordinates and every other formulation",
     )
     return scene
 

@@ -29,7 +29,7 @@ BALL, SIDES = 0.45, np.array([0.9, 0.9, 0.5])  # m: radius of the ball; edges of
 def build(count: int = 100_000, speed: float = 6.0, spread: float = 0.3, seed: int = 1) -> Scene:
     """So many particles that left the nozzle, at 0.3 m, at some speed (m/s) within `spread` (rad) of the vertical."""
     scene = Scene("fountain")
-    scene.description = "what is in the air of a fountain falls on the ground, a ball and a box"
+    scene.description = "water of a fountain falls on the ground, a ball and a box"
     scene.add_obstacle("ground", HalfSpace(), material=Material(0.05, 0.4))
     scene.add_obstacle("ball", Sphere(BALL), position=(1.2, 0.0, BALL), material=Material(0.1, 0.7), color="#e45756")
     scene.add_obstacle("box", Box(*SIDES), position=(-1.1, 0.4, 0.5 * SIDES[2]), material=Material(0.5, 0.5))

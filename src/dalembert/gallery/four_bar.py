@@ -62,7 +62,7 @@ def inertia_and_height(phi: float) -> tuple[float, float]:
 def build(phi: float = 1.0, speed: float = 8.0) -> Scene:
     """The linkage with its crank at φ (rad), turning at `speed` (rad/s) from x towards z, enough to go round."""
     scene = Scene("four-bar")
-    scene.description = "a crank and rocker on four hinges, three constraints of which are redundant"
+    scene.description = "a crank and rocker on four hinges, with three redundant constraints"
     near, far = joints(phi)
     coupler_rate, rocker_rate = rates(phi)
     moving = 1j * speed * near, 1j * speed * rocker_rate * (far - GROUND)
@@ -103,5 +103,5 @@ def check(run: Simulation) -> None:
     require("centres of the bars", trajectory.position.values, expected, 2e-9)
     require("mobility by count", mobility(list(scene.joints.values()), 3), -2, 0.0)
     if not run.report.redundant:
-        raise AssertionError("redundant constraints were not noticed")
+        raise AssertionError("redundant constraints were not detected")
     require_ledger(run, energy=1e-10)

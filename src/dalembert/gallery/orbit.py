@@ -1,11 +1,12 @@
 """A particle circles a heavy one: the orbit by each method.
 
-The relative position moves as Kepler says. With the semi-major axis a, the eccentricity e and n² = G (m₁ + m₂)/a³, the
-eccentric anomaly E solves E − e sin E = n t, and the position in the plane is a (cos E − e, √(1 − e²) sin E); here a = 1 m,
-n = 1 rad/s.
+The relative position follows Kepler's laws. With the semi-major axis a, the eccentricity e and n² = G (m₁ + m₂)/a³, the
+eccentric anomaly E solves E − e sin E = n t, and the position in the plane is a (cos E − e, √(1 − e²) sin E); here a =
+1 m, n = 1 rad/s.
 
 In equal steps h Euler's method spirals out and implicit Euler's in. On a circle each of their steps changes the energy
-of 1 kg by ± h²/r⁴ (SI), half of it kinetic and half potential, and so a³ = 1 ± 6 h t. Symplectic methods stay. See `compare`.
+of 1 kg by ± h²/r⁴ (SI), half of it kinetic and half potential, and so a³ = 1 ± 6 h t. Symplectic methods stay. See
+`compare`.
 """
 
 from __future__ import annotations

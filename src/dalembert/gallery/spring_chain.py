@@ -32,7 +32,7 @@ STIFF: RunSettings = {
 def build(masses: int = 12, stiffness: float = 60.0, mass: float = 0.05, spacing: float = 0.2) -> Scene:
     """So many masses (kg) on springs (N/m) of the length `spacing` (m), below a pinned one."""
     scene = Scene("spring chain")
-    scene.description = "masses on springs in a row, let go unstretched"
+    scene.description = "a row of masses on springs, released unstretched"
     heights = -spacing * np.arange(masses + 1.0)
     places = np.stack([np.zeros_like(heights), np.zeros_like(heights), heights], axis=1)
     scene.add_particles("chain", places, mass=mass, pinned=[0], radius=0.12 * spacing, color="#e45756")

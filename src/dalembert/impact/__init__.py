@@ -1,1 +1,1 @@
-"""Contact by events: smooth motion between instants that are located, impulses at them, forces of resting contact between."""
+"""Contact by events: events are located in time; impulses act at them, and forces of resting contact between them."""

@@ -1,23 +1,24 @@
-"""Conservative advancement: the time in which nothing can pass through anything (B. Mirtich 1996).
+"""Conservative advancement: a time in which no body can pass through another one (B. Mirtich 1996).
 
-A step is checked at its end. There, two things that met within it overlap, unless one is through the other already. So a step
-may not take them past their distance and half the thickness of the thinner one, at velocities as they are and accelerations
-with a margin. Of each pair the time is the longest that one of these bounds allows:
+A step is checked at its end. Two bodies that collided within the step overlap there, unless one has already passed
+through the other. So a step must not move them by more than their distance plus half the thickness of the thinner one,
+at the current velocities and accelerations with a margin. The time of a pair is the longest that one of these bounds
+allows:
 
 balls   the distance of the spheres that hold the two, at the speed of the centres and of the furthest points;
-planes  two things on either side of a plane stay apart while no point of the one crosses the plane, which is fixed to the
-        other. A convex thing crosses it with a corner first (or the ball about one), so the time is the least in which
-        one of the corners x can do so, from its own distance d, rate ḋ and second derivative:
+planes  two things on either side of a plane stay apart while no point of the one crosses the plane, which is fixed to
+        the other. A convex thing crosses it with a corner first (or the ball about one), so the time is the least in
+        which one of the corners x can do so, from its own distance d, rate ḋ and second derivative:
 
             d + ḋ t − ½ c t² = 0,    ḋ = n·(v_a(x) − v_b(x)),
             c ≥ |a_a − a_b| + (|α_a| + ω_a²) |x − x_a| + (|α_b| + ω_b²) |x − x_b| + 2 |ω_b| |v_a(x) − v_b(x)|.
 
 The same for the sphere about the centre of mass that holds it, which does not depend on ω_a: what turns fast far from a
-wall takes long steps. Corners that bear force as part of a contact of the pair are held by it, and do not count: their events
-have functions of their own. So a thin rod that lies, slides or falls over on the ground takes steps by how its other end
-falls, and not by its thickness. The plane is one of the normals of the contacts of the pair, or that of the widest gap among
-the faces of both, the cross products of their edges (of boxes) or axes (of capsules), and the direction of their centres. Two
-capsules that touch with their sides cannot pass through each other while they do.
+wall takes long steps. Corners that bear force as part of a contact of the pair are held by it, and do not count: their
+events have functions of their own. So a thin rod that lies, slides or falls over on the ground takes steps by how its
+other end falls, and not by its thickness. The plane is one of the normals of the contacts of the pair, or that of the
+widest gap among the faces of both, the cross products of their edges (of boxes) or axes (of capsules), and the
+direction of their centres. Two capsules that touch with their sides cannot pass through each other while they do.
 """
 
 from __future__ import annotations

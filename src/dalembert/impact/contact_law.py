@@ -366,6 +366,6 @@ def resting_forces(
     if not error <= CONSISTENT:
         raise NoSolution(
             f"the forces of {n} resting contacts were not found (error {error:.3g}); with much friction there may be "
-            "none (Painlevé): give less friction, or use method='time_stepping'"
+            "none (Painlevé): reduce the friction, or use method='time_stepping'"
         )
     return force, error

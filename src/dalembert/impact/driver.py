@@ -1,4 +1,4 @@
-"""A run by events: an integration method between instants that are located, and what it reports."""
+"""The stepper of contact by events: an integration method between located events, and its report."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class EventDriver(Stepper):
         one, two = self._impact.name(slowest, "j"), self._impact.name(slowest, "i")
         warn(
             f"{CREEP_STEPS} steps in {span:.3g} s before t = {self.time:.6g} s: {one!r} and {two!r} slide on each other at "
-            f"{speed.min():.3g} m/s, and friction that slow turns faster than steps can follow; give less friction, remove a "
-            "joint that holds what contacts hold already, or use method='time_stepping'"
+            f"{speed.min():.3g} m/s, and friction at such low speeds turns too fast for the steps; reduce the friction, "
+            "remove a joint that is redundant with the contacts, or use method='time_stepping'"
         )
 
     def grow(self) -> None:

@@ -1,8 +1,9 @@
 """Contacts between features: which corner, edge, face or ball of one collider touches which of another.
 
-A contact of the event method has to be smooth in the state until something happens, with a known second derivative. So it is
-defined by two features, each fixed to its body, and not by the points of collision detection, which are found anew in each
-step. In order: the tables, features of colliders, and the geometry of a contact at a state.
+A contact of the event method must be a smooth function of the state until the next event, with a known second
+derivative. So it is defined by two features, each fixed to its body, and not by the points of collision detection,
+which are found anew in each step. In order: the tables, features of colliders, and the geometry of a contact at a
+state.
 """
 
 from __future__ import annotations

@@ -149,11 +149,12 @@ Key: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class ContactEvent:
-    """Something that happened to one point of contact.
+    """An event at one point of contact.
 
-    time : s. kind : "impact"; "rest", it stays; "parts"; "slips", it starts to slide; "sticks", or starts to roll.
-    a, b : names of bodies or obstacles. position : (3,) m. impulse : (3,) N s on b, of an impact. Where bounces piled up to
-    rest, time is the limit of their times.
+    time : s. kind : "impact"; "rest": a resting contact begins; "parts": it ends; "slips": it starts to slide;
+    "sticks": it starts to stick or roll.
+    a, b : names of bodies or obstacles. position : (3,) m. impulse : (3,) N s on b, of an impact. If infinitely many
+    bounces end in rest, time is the limit of their times.
     """
 
     time: float
@@ -380,8 +381,8 @@ class Impact:
             pair = self.system.detector.collision.pairs[worst.pair]
             one, two = (self.owners.name(int(body), int(pair.a), int(pair.b)) for body in (worst.a, worst.b))
             raise ValueError(
-                f"{one!r} and {two!r} overlap at the start by {deepest:.3g} m; put them "
-                "apart, or use method='time_stepping', which does so itself"
+                f"{one!r} and {two!r} overlap at the start by {deepest:.3g} m; move them "
+                "apart, or use method='time_stepping', which separates them"
             )
         self.worst_gap = max(self.worst_gap, deepest)
         self.frame_gap = max(self.frame_gap, deepest)

@@ -1,10 +1,10 @@
-"""Events that follow each other closely: which are muted, what a user is told, and when a run ends.
+"""Events that follow each other closely: muting of repeated events, messages, and the end of a run.
 
-Forces of contact are found to a tolerance, and where several contacts of a body share them they are not unique. An event
-that was handled may then happen again at the same instant, with no change of the contacts: the force that the law finds and
-the one that is distributed differ by more than the slack of the event function. Such an event is *muted*: what it compares
-gets more slack, twice as much at each repetition, until time passes. Slacks begin at the rounding of the quantity, so that
-20 to 30 repetitions reach a millionth of its size; `AT_ONCE` end the run.
+Forces of contact are found to a tolerance, and where several contacts of a body share them they are not unique. An
+event that was handled may then happen again at the same instant, with no change of the contacts: the force that the law
+finds and the one that is distributed differ by more than the slack of the event function. Such an event is *muted*: the
+slack of its comparison doubles at each repetition, until time advances. Slacks begin at the rounding of the quantity,
+so that 20 to 30 repetitions reach a millionth of its size; `AT_ONCE` end the run.
 """
 
 from __future__ import annotations
@@ -82,6 +82,6 @@ class Repeats:
         self._next = MANY * 10**self._warned
         warn(
             f"{MANY} events of contact in {span:.3g} s before t = {time:.6g} s, {often} of them between {names[0]!r} and "
-            f"{names[1]!r}: each is located, and the run goes slowly; give a smaller restitution, or more distance between "
-            "what touches, or use method='time_stepping', which takes many impacts in one step"
+            f"{names[1]!r}: each is located, so the run is slow; reduce the restitution, increase the distances "
+            "between bodies, or use method='time_stepping', which handles many impacts in one step"
         )

@@ -1,14 +1,14 @@
 """Resting contact: the forces of contacts between events, and their place in the derivative of the state.
 
-Between events it is known which contacts bear force and which of them slide. The forces satisfy, with A the matrix of
-responses and b the accelerations without them,
+Between events it is known which contacts carry a force and which of them slide. The forces satisfy, with A the matrix
+of responses and b the accelerations without them,
 
     (A f + b)_n = 0 at each,   (A f + b)_t = 0 where it sticks,   f_t = −μ f_n d where it slides along d,
 
-which is linear. That f_n ≥ 0, that f_t stays in the cone and that nothing comes to a stop is checked (`system`), not imposed:
-where one of these ends there is an event, and `contact_law.classify` says how it continues. More contacts than the bodies can
-tell apart (four under a box) have the forces of least sum of squares, friction in proportion to the normal force of its
-contact, so that all slip at the same moment.
+which is linear. That f_n ≥ 0, that f_t stays in the cone and that sliding does not stop is checked (`system`), not
+imposed: if one of these conditions fails there is an event, and `contact_law.classify` determines how the motion
+continues. If the forces are not unique (four contacts under a box), those with the least sum of squares are chosen,
+with friction in proportion to the normal force, so that all contacts slip at the same time.
 
 In order: responses, forces between events, and the end of a step.
 """

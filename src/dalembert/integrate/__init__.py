@@ -1,4 +1,4 @@
-"""Integration of ordinary differential equations: methods as data, error control, events. Knows of no bodies."""
+"""Integration of ordinary differential equations: methods as data, error control, events. Independent of mechanics."""
 
 from .solve import Event, IntegrationError, Solution, solve
 from .tableaus import METHODS, Tableau, method_names

@@ -1,4 +1,4 @@
-"""`solve`: integrate y' = f(t, y) from Python; what it returns comes first."""
+"""`solve`: integrate y' = f(t, y) from Python; the classes of its results come first."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +20,9 @@ from .tableaus import method as find_method
 
 @dataclass
 class Solution:
-    """A solution at m times. m rows: every step, or the `times` asked for; n components.
+    """A solution with n components at m times: every step, or the given `times`.
 
-    Call it with a time (s) inside the run to interpolate, if it was made with dense=True.
+    Call it with a time (s) within the run to interpolate; this needs dense=True.
     """
 
     t: Array  # (m,) seconds
@@ -37,9 +37,11 @@ class Solution:
     polynomials: Array | None = field(default=None, repr=False)  # (m - 1, degree, n)
 
     def __call__(self, t: ArrayLike) -> Array:
-        """The state at time(s) t by the method's dense output: (n,) or (len(t), n). Raises ValueError."""
+        """The state at time(s) t by the method's dense output: (n,) or (len(t), n). Raises ValueError for times outside
+        the run, and without dense=True.
+        """
         if self.polynomials is None:
-            raise ValueError("this solution holds no dense output: call solve(..., dense=True)")
+            raise ValueError("this solution has no dense output: call solve(..., dense=True)")
         at = np.asarray(t, dtype=np.float64)
         if not np.all((at >= self.t[0]) & (at <= self.t[-1])):
             raise ValueError(f"t = {t!r} lies outside the run, from {float(self.t[0])} to {float(self.t[-1])}")
@@ -54,7 +56,7 @@ class Solution:
 
 
 class IntegrationError(RuntimeError):
-    """An integration that failed; `solution` holds everything up to the failure."""
+    """Raised if an integration fails; `solution` holds everything up to the failure."""
 
     def __init__(self, message: str, solution: Solution) -> None:
         super().__init__(message)
@@ -71,7 +73,7 @@ BUFFER = 1024  # rows that are recorded in one call
 class Event:
     """A function g(t, y) → number whose sign changes are events.
 
-    direction : -1 finds g falling through zero, +1 rising, 0 both. terminal : stop at the first.
+    direction : −1 finds zeros where g falls, +1 where it rises, 0 both. terminal : whether to stop at the first event.
     """
 
     function: Function
@@ -97,14 +99,16 @@ def solve(
 ) -> Solution:
     """Integrate y' = f(t, y) from y0 at t0 to t1 (s).
 
-    f : returns n numbers; a function compiled by Numba runs at compiled speed, any other callable works.
-    dt : length of a fixed step (s); needed by methods without error control, and turns error control off in the others.
-    rtol, atol : each component's error in a step is kept below atol + rtol |y|; atol is rtol unless given.
-    times : increasing, in [t0, t1]: end steps there and record only there; without it every step is recorded.
+    f : returns n numbers. A function compiled by Numba runs at compiled speed; any other callable works too.
+    dt : length of a fixed step (s); methods without error control need it; with it, methods with error control take
+        fixed steps.
+    rtol, atol : the error of each component in a step is kept below atol + rtol |y|. Default of atol: rtol.
+    times : increasing, in [t0, t1]: steps end at these times, and only these are recorded. Default: every step is
+        recorded.
     events : `Event` objects, or functions g(t, y). dense : store the method's interpolant, see `Solution.__call__`.
 
-    symplectic_euler takes y as positions then momenta, half and half. Raises ValueError for bad input, and
-    `IntegrationError` for a run that fails in the middle, from f's own exception if that is why.
+    For symplectic_euler the first half of y are positions, the second half momenta. Raises ValueError for invalid
+    input, and `IntegrationError` if the run fails; if f raised an exception, it is the cause.
     """
     tableau = find_method(method)
     y = _finite("y0", np.atleast_1d(np.array(y0, dtype=np.float64)))
@@ -113,7 +117,7 @@ def solve(
     watched = tuple(item if isinstance(item, Event) else Event(item) for item in events)
     stops = _stops(float(t0), float(t1), times)
     if dense and times is not None:
-        raise ValueError("dense output needs whole steps: give times or dense=True, not both")
+        raise ValueError("times and dense=True exclude each other; give one of them")
     options = _options(method, tableau, y.size, dt, rtol, rtol if atol is None else atol, watched, float(max_step))
     if max_steps < 1:
         raise ValueError(f"max_steps must be at least 1, not {max_steps}")
@@ -131,7 +135,7 @@ def _require_derivative(f: Function, t: float, y: Array) -> None:
     """Raises ValueError where f does not return a derivative at the start."""
     start = np.asarray(f(t, y.copy()), dtype=np.float64)
     if start.shape != y.shape:
-        raise ValueError(f"f(t0, y0) has shape {start.shape}, but y0 has shape {y.shape}")
+        raise ValueError(f"f(t0, y0) has shape {start.shape}, but y0 has shape {y.shape}; f is called as f(t, y)")
     _finite("f(t0, y0)", start)
 
 
@@ -214,7 +218,7 @@ class _Run:
             if not isinstance(errors[0], Exception):
                 raise errors[0]  # KeyboardInterrupt and its like
         elif status == WRONG_LENGTH:
-            reason = "f returned another number of values than y0 has"
+            reason = "the number of values that f returned differs from that of y0"
         else:
             reason = MESSAGES.get(status, f"status {status}")
         if status == MAX_STEPS:
@@ -240,7 +244,7 @@ def _options(
     if dt is not None and not 0.0 < dt < np.inf:
         raise ValueError(f"dt must be positive and finite, not {dt!r}")
     if not (0.0 <= rtol < np.inf and 0.0 <= atol < np.inf and rtol + atol > 0.0):
-        raise ValueError(f"rtol and atol must be finite, not negative and not both zero, not {rtol!r} and {atol!r}")
+        raise ValueError(f"rtol and atol must be finite, ≥ 0 and not both zero; got {rtol!r} and {atol!r}")
     if not max_step > 0.0:
         raise ValueError(f"max_step must be positive, not {max_step!r}")
     directions = [item.direction for item in watched]

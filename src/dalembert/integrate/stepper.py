@@ -1,7 +1,7 @@
-"""The protocol of all that steps a run (integration methods, time steps, events), and the base of fixed-step methods.
+"""The protocol of steppers (integration methods, time steps, events), and the base class of fixed-step methods.
 
-A stepper advances the state y of a run in place, up to a time. Compiled code makes the steps; a stepper owns its tables. It
-lists the fields of a checkpoint, and reports contacts and its own work.
+A stepper advances the state y of a run in place, up to a time. Compiled code makes the steps; a stepper owns its
+tables. It lists the fields of a checkpoint, and reports contacts and its own work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the description of a model to a scene at its zero pose: `build`, and what it needs."""
+"""Builds a scene at its zero pose from the description of a model: `build`, and its helpers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def carried_solids(description: Description, built: Built, warnings: Warnings) -
         )
         for solid in segment.solids:
             if isinstance(solid.shape, HalfSpace):
-                warnings.add(solid.element, "a plane that moves is left out; use a box")
+                warnings.add(solid.element, "moving planes are not supported; it is left out; use a box")
                 continue
             solid.pose = place @ solid.pose if carrier is not segment else solid.pose
             carried[carrier].append(solid)
@@ -142,8 +142,8 @@ def _key(items: list[Solid], warnings: Warnings | None) -> Key:
     kinds = {(*item.mask, *_frictions(item)) for item in items}
     if len(kinds) > 1 and warnings is not None:
         warnings.add(
-            items[0].element, "geoms of this body differ in friction or contact masks; a body has one of each: the "
-            "largest friction, and all masks together", "mixed surfaces",
+            items[0].element, "geoms of this body differ in friction or contact masks; the body gets "
+            "the largest friction and the union of the masks", "mixed surfaces",
         )  # fmt: skip
     contype, conaffinity, priority = 0, 0, max(item.mask[2] for item in items)
     for item in items:
@@ -244,7 +244,7 @@ def _hold_what_has_no_mass(description: Description, warnings: Warnings) -> None
             continue
         if below[segment] == 0.0 or (segment.axes and below[segment] == beside[segment]):
             names = ", ".join(repr(axis.name) for axis in segment.axes) or "the free joint"
-            what = f"{names} of {segment.name!r} moves what has no mass, and is held fixed; give that a mass"
+            what = f"{names} of {segment.name!r} moves a part without mass, and is fixed; give the part a mass"
             warnings.add(segment.axes[0].element if segment.axes else segment.element, what)
             segment.weld_name = segment.axes[0].name if segment.axes else ""
             segment.axes, segment.free = [], False
@@ -351,9 +351,7 @@ def part_overlapping_links(scene: Scene, element: Element, warnings: Warnings) -
     """Switch off contact between links, and between links and the fixed base, that overlap at the initial pose."""
     items = [item for item in scene.touching() if item.shape is not None and not item.shape.surface]
     if len(items) > MOST_LINKS:
-        warnings.add(
-            element, f"more than {MOST_LINKS} links collide; they are not searched for overlaps at the zero pose"
-        )
+        warnings.add(element, f"more than {MOST_LINKS} links collide; overlaps at the zero pose are not checked")
         return
     table, joined = rule_table(scene.contact_rules), {frozenset((j.a.name, j.b.name)) for j in scene.joints.values()}
     parts = [_parts(item) for item in items]

@@ -1,4 +1,6 @@
-"""What URDF and MJCF have in common: a tree of segments with joints, masses and solids. `build` makes a scene of it."""
+"""The common description of URDF and MJCF models: a tree of segments with joints, masses and solids. `build` makes a
+scene of it.
+"""
 
 from __future__ import annotations
 
@@ -201,7 +203,7 @@ def nearest_inertia(mass: float, inertia: np.ndarray) -> tuple[np.ndarray, str |
     second = axes @ np.diag(raised) @ axes.T
     repaired = np.trace(second) * np.eye(3) - second
     values = ", ".join(f"{value:.6g}" for value in np.linalg.eigvalsh(repaired))
-    return repaired, f"{reason}; the nearest one that a solid can have is used, with principal moments {values} kg m²"
+    return repaired, f"{reason}; the nearest possible one is used, with principal moments {values} kg m²"
 
 
 # A scene while it is made of a description ----------------------------------------------------------------------------

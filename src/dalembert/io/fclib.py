@@ -1,13 +1,13 @@
 """Frictional contact problems in files of the FCLib collection (HDF5).
 
-V. Acary, M. Brémond, T. Koziara, F. Pérignon, "FCLIB: a collection of discrete 3D frictional contact problems", 2014. With
-three components a contact, normal first, a file has one of
+V. Acary, M. Brémond, T. Koziara, F. Pérignon, "FCLIB: a collection of discrete 3D frictional contact problems", 2014.
+With three components a contact, normal first, a file has one of
 
     fclib_global    M v = H r + G λ + f,   u = Hᵀ v + w,   Gᵀ v + b = 0
     fclib_local     u = W r + V λ + q,   Vᵀ r + R λ + s = 0
 
-and matrices by columns, by rows, or as triplets. Files are data from others: links to other files are refused, and so
-are sizes that do not fit, or that are larger than MOST_ENTRIES.
+and matrices by columns, by rows, or as triplets. Files are untrusted: links to other files, inconsistent sizes, and
+sizes above MOST_ENTRIES are rejected.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def read_fclib(path: str | Path) -> FclibProblem:
         for kind, matrices, vectors in (("fclib_global", "MHG", "fwb"), ("fclib_local", "WVR", "qs")):
             if file.get(kind, getlink=True) is not None:
                 return _read_problem(file, kind, matrices, vectors)
-    raise ValueError(f"{path} has neither fclib_global nor fclib_local: it is no problem of FCLib")
+    raise ValueError(f"{path} has neither fclib_global nor fclib_local: it is not an FCLib problem")
 
 
 def _read_problem(file: Any, kind: str, matrices: str, vectors: str) -> FclibProblem:
@@ -74,7 +74,7 @@ def _has(file: Any, path: str) -> bool:
         if link is None:
             return False
         if not isinstance(link, h5py.HardLink):
-            raise ValueError(f"{path} is a link, which is not followed; copy what it links to into the file")
+            raise ValueError(f"{path} is a link, which is not followed; copy its target into the file")
         at = at[part]
     return True
 
@@ -89,7 +89,7 @@ def _array(file: Any, path: str, dtype: Any = np.float64) -> np.ndarray:
     if data.size is None or data.size > MOST_ENTRIES:
         raise ValueError(f"{path} has {data.size} entries; at most {MOST_ENTRIES} are read")
     if data.is_virtual or data.external:
-        raise ValueError(f"{path} has its numbers in another file, which is not opened")
+        raise ValueError(f"{path} stores its numbers in another file, which is not opened")
     if data.dtype.kind not in "iuf":
         raise ValueError(f"{path} holds {data.dtype}, not numbers")
     return np.asarray(data[()]).reshape(-1).astype(dtype)

@@ -1,4 +1,6 @@
-"""What the readers of model files share: XML, the files that a model may refer to, warnings, the result, and attributes."""
+"""Common parts of the readers of model files: XML, files that a model can refer to, warnings, the result, and
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,7 @@ def parse_xml(data: bytes, path: Path) -> Element:
     if len(data) > MAX_BYTES:
         raise ValueError(f"{path}: larger than {MAX_BYTES // 10**6} MB; keep meshes in files of their own")
     if b"\0" in data:
-        raise ValueError(f"{path}: not a text in UTF-8 (it has zero bytes); save it as UTF-8")
+        raise ValueError(f"{path}: not UTF-8 text (it has zero bytes); save it as UTF-8")
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()  # blank lines before the declaration are common, and harmless
     builder = _Builder(path, data[: len(data) - len(text)].count(b"\n"))
     try:
@@ -123,15 +125,13 @@ class _Builder:
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ENCODINGS:
-            raise self._refuse(f"encoding {encoding!r:.40} is not read; save the file as UTF-8")
+            raise self._refuse(f"encoding {encoding!r:.40} is not supported; save the file as UTF-8")
 
     def _doctype(self, *_: object) -> None:
-        raise self._refuse(
-            "document types and entities are not read; remove <!DOCTYPE …> and write out what it defines"
-        )
+        raise self._refuse("document types and entities are not supported; remove <!DOCTYPE …> and expand its entities")
 
     def _external(self, *_: object) -> int:
-        raise self._refuse("external references are not read; remove them")
+        raise self._refuse("external references are not supported; remove them")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.count += 1
@@ -206,12 +206,12 @@ class Folder:
         except (OSError, RuntimeError, ValueError) as error:
             if isinstance(error, Unreadable):
                 raise
-            raise Unreadable(element, f"{reference!r:.200} is no usable file name ({error}); correct it") from None
+            raise Unreadable(element, f"{reference!r:.200} is not a valid file name ({error}); correct it") from None
         if not allowed:
             raise Unreadable(
                 element,
-                f"{reference!r:.200} lies outside of {self.roots[0]}, all that this model may read; move it there, or name a "
-                "folder that holds both: load_model(…, root=folder)",
+                f"{reference!r:.200} lies outside of {self.roots[0]}, the only folder that this model can read; move "
+                "it there, or name a folder that contains both: load_model(…, root=folder)",
             )
         if not exists:
             raise _missing(element, reference, path)
@@ -228,7 +228,7 @@ class Folder:
             if name not in self._packages:
                 self._packages[name] = self._package(element, reference, name)
             return self._packages[name] / inside
-        raise ValueError("only files and package:// are read")
+        raise ValueError("only files and package:// are supported")
 
     def _package(self, element: Element, reference: str, name: str) -> Path:
         """The folder of a package."""
@@ -256,10 +256,10 @@ def _package_name(folder: Path) -> str | None:
 
 
 def _missing(element: Element, reference: str, path: Path | None) -> Unreadable:
-    where = "no folder above the model is that package" if path is None else f"there is no file {path}"
+    where = "no parent folder of the model is that package" if path is None else f"there is no file {path}"
     return Unreadable(
         element,
-        f"{reference!r:.200} is missing ({where}); put it there, or load the model from the folder that it came in",
+        f"{reference!r:.200} is missing ({where}); put it there, or load the model from its original folder",
     )
 
 
@@ -268,7 +268,7 @@ def _missing(element: Element, reference: str, path: Path | None) -> Unreadable:
 
 @dataclass(frozen=True)
 class ModelWarning:
-    """Something in a model file that the scene does not have as it is written there; `str()` is one line."""
+    """A part of a model file that the scene lacks or approximates; `str()` is one line."""
 
     file: Path
     line: int
@@ -280,8 +280,8 @@ class ModelWarning:
 
 
 class FileFrame(NamedTuple):
-    """Where a frame of the file is: the body or link that carries it, and its pose there. Of a body the axes are those of its
-    frame in the file, and the origin is its centre of mass."""
+    """A frame of the file: the body or link that carries it, and its pose in that body. The pose of a body's own frame
+    is relative to the centre of mass."""
 
     body: Body | Link | World
     position: np.ndarray  # (3,) m
@@ -290,10 +290,10 @@ class FileFrame(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Actuator:
-    """An actuator of the file: its motor, and what its control sets.
+    """An actuator of the file: its motor, and the input that its control sets.
 
-    The `sets` ("effort", "position" or "speed") of the motor is scale · control + offset, in units of the joint's coordinate,
-    with the control clamped to `control_range` first.
+    The `sets` ("effort", "position" or "speed") of the motor is scale · control + offset, in units of the joint's
+    coordinate, with the control clamped to `control_range` first.
     """
 
     name: str
@@ -308,20 +308,20 @@ class Actuator:
 
 @dataclass(eq=False)
 class ImportedModel:
-    """A scene read from a model file, and what connects it with the file.
+    """A scene read from a model file, with the names and frames of the file.
 
     Attributes
     ----------
     scene : the `Scene`, at the zero pose of the file.
     path : the file. format : "URDF" or "MJCF".
-    warnings : what the scene does not have as the file has it, with file and line.
-    joints : names of the joints of the scene that the file has, in its order (free joints are none: the body is free).
+    warnings : parts of the file that the scene lacks or approximates, with file and line.
+    joints : names of the joints of the file, in its order, without free joints.
     frames : name of a body or link of the file → its `FileFrame`. sites : the same for MJCF's sites.
     keyframes : name → {"positions": {joint or free body: value}, "velocities": the same, "ctrl": {actuator: control}}.
-        Values are coordinates of the scene, which are zero at the file's zero pose; of a ball or a free body they are arrays
-        as in the file: quaternion (w, x, y, z), position and quaternion of its frame.
+        Values are coordinates of the scene, which are zero at the file's zero pose. Values of a ball joint are
+        quaternions (w, x, y, z), and those of a free body the position and quaternion of its frame, as in the file.
     actuators : name → `Actuator`.
-    timestep : s, of the file; None where it has none.
+    timestep : s, of the file; None if the file has none.
     """
 
     scene: Scene
@@ -359,7 +359,7 @@ class Warnings:
     def at_most(self, element: Element, name: str, value: float, most: float) -> float:
         """The value or, with a warning, `most` where it is larger."""
         if value > most:
-            self.add(element, f"{name} is {value:g}; {most:g} is used, the largest that is allowed", f"large {name}")
+            self.add(element, f"{name} is {value:g}; {most:g} is used, the largest allowed value", f"large {name}")
         return min(value, most)
 
     def list(self) -> list[ModelWarning]:
@@ -473,12 +473,12 @@ def parse_numbers(element: Element, what: str, text: str, infinite: bool = False
         clean = False
     if not clean:
         wrong = next((word for word in words if not _is_number(word)), text)
-        raise element.error(f"{what}: {wrong!r:.40} is no number; correct it")
+        raise element.error(f"{what}: {wrong!r:.40} is not a number; correct it")
     bad = ~(np.abs(numbers) <= LARGEST)
     if infinite:
         bad &= ~np.isinf(numbers)
     if bad.any():
-        raise element.error(f"{what}: {words[int(np.argmax(bad))]!r:.40} is no sensible number; give a finite one")
+        raise element.error(f"{what}: {words[int(np.argmax(bad))]!r:.40} is not a finite number; correct it")
     return numbers
 
 

@@ -1,6 +1,6 @@
-"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and the contents of a model, to be printed.
+"""`load_model` and `load_usd`: a URDF, MJCF or USD file as a scene; and a printed list of the contents of a model.
 
-Readers are imported when they are used; that of USD needs the package usd-core.
+Readers are imported when they are used; the USD reader needs the package usd-core.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ def load_model(
     path: str | PathLike[str], *, floating: bool | None = None, limits: bool = True, friction: bool = True,
     contacts: bool = True, root: str | PathLike[str] | None = None,
 ) -> ImportedModel:  # fmt: skip
-    """Read a robot or mechanism from a URDF or MJCF file; nothing but files is read, and those only below one folder.
+    """Read a robot or mechanism from a URDF or MJCF file. Only files in one folder and below are read.
 
     Parameters
     ----------
-    path : the file; its root element, <robot> or <mujoco>, tells the format.
-    floating : whether the root link of a URDF is free; it is fixed to the world if not given. MJCF files state it themselves.
-    limits, friction : False leaves out stops and dry friction of joints, which only time steps can run.
-    contacts : False leaves out all collision geometry: bodies show what the file shows of them and touch nothing, and what is
-        fixed to the world is no obstacle. Integration methods run such scenes too.
-    root : folder that meshes and included files may lie in, with all below it; else the package that the model lies in (the
-        nearest folder above with a package.xml), or the model's folder.
+    path : the file. Its root element, <robot> or <mujoco>, determines the format.
+    floating : whether the root link of a URDF is free. Default: it is fixed to the world. MJCF files state this
+        themselves.
+    limits, friction : False leaves out stops and dry friction of joints, which need method "time_stepping".
+    contacts : False leaves out all collision geometry: bodies have only their visual geometry, and there are no
+        obstacles. Integration methods can run such scenes too.
+    root : the folder that contains all meshes and included files. Default: the package of the model (the nearest parent
+        folder with a package.xml), or the folder of the model.
 
-    Raises ValueError with file, line and the way out for what is malformed or cannot be made. What is merely not supported
-    becomes a warning in `ImportedModel.warnings`.
+    Raises ValueError, with file, line and a suggestion, for malformed files and mechanisms that cannot be built.
+    Unsupported parts become warnings in `ImportedModel.warnings`.
     """
     file = _resolved(path)
     element = read_xml(file)
@@ -45,7 +46,7 @@ def load_model(
         model = from_urdf(element, folder, warnings, bool(floating), limits, friction, contacts)
     elif element.tag in ("mujoco", "mujocoinclude"):
         if floating is not None:
-            raise ValueError(f"{file}: floating is for URDF; an MJCF file says with <freejoint/> what is free")
+            raise ValueError(f"{file}: floating is for URDF files; MJCF files use <freejoint/>; leave it out")
         from .mjcf import from_mjcf
 
         model = from_mjcf(element, folder, warnings, limits, friction, contacts)
@@ -63,7 +64,7 @@ def _resolved(path: str | PathLike[str]) -> Path:
     try:
         return Path(path).resolve()
     except (OSError, RuntimeError, ValueError) as error:
-        raise ValueError(f"model file {str(path)!r:.200}: no usable file name ({error})") from None
+        raise ValueError(f"model file {str(path)!r:.200}: not a valid file name ({error})") from None
 
 
 # USD ------------------------------------------------------------------------------------------------------------------
@@ -78,17 +79,18 @@ def require_usd() -> None:
 
 
 def load_usd(path: str | PathLike[str], *, contacts: bool = True) -> ImportedModel:
-    """Read a USD file (.usda, .usdc or .usd): rigid bodies, their mass and colliders, static colliders as obstacles, joints
-    (fixed, revolute, prismatic, spherical, distance, and those that lock some freedoms) with stops and drives.
+    """Read a USD file (.usda, .usdc or .usd): rigid bodies, their mass and colliders, static colliders as obstacles,
+    joints (fixed, revolute, prismatic, spherical, distance, and those that lock some freedoms) with stops and drives.
 
-    Lengths become m, masses kg, and where the file has y up it is turned so that z is. Time samples are left out: what
-    counts is the default, or else the earliest one. Layers that the file refers to are read where they lie in its folder or
-    below; nothing else is, and nothing from a network. The warnings name the prim, and have no line.
+    Lengths become m, masses kg, and a file with y up is rotated so that z is up. Of time samples only the default
+    value, or else the earliest one, is used. Referenced layers are read only if they lie in the folder of the file or
+    below, and never from a network. Warnings name the prim, and have no line.
 
-    contacts : False leaves out all collision: bodies show their geometry and touch nothing, and there are no obstacles.
+    contacts : False leaves out all collision geometry: bodies have only their visual geometry, and there are no
+    obstacles.
 
-    Raises ImportError without usd-core; ValueError, with the prim and the way out, for a file that cannot be read, that
-    refers to what lies elsewhere, or that contains what cannot be converted.
+    Raises ImportError if usd-core is not installed; ValueError, with the prim and a suggestion, for a file that cannot
+    be read, that refers to files elsewhere, or that has parts that cannot be converted.
     """
     require_usd()
     from .usd import Reader, open_stage

@@ -43,7 +43,7 @@ class MeshFiles:
         if path not in self._read:
             suffix = path.suffix.lower()
             if suffix not in KNOWN:
-                raise ValueError(f"mesh file '{path}': suffix '{suffix}' is not read; convert it to STL or OBJ")
+                raise ValueError(f"mesh file '{path}': suffix '{suffix}' is not supported; convert it to STL or OBJ")
             if suffix == ".dae":
                 self._read[path] = collada_points(read_xml(path)), np.zeros((0, 3), np.int64)
             else:
@@ -108,7 +108,7 @@ def read_msh(path: Path) -> Surface:
     vertices, normals, texture, faces = (int(number) for number in head)
     floats = 3 * vertices + 3 * normals + 2 * texture
     if head.min() < 0 or len(data) != 16 + 4 * floats + 12 * faces or len(data) > MAX_BYTES:
-        raise ValueError(f"mesh file '{path}': no MSH file of MuJoCo; export it again")
+        raise ValueError(f"mesh file '{path}': not an MSH file of MuJoCo; export it again")
     points = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3).astype(float)
     indices = np.frombuffer(data, "<i4", 3 * faces, 16 + 4 * floats).reshape(-1, 3).astype(np.int64)
     if not np.isfinite(points).all() or (len(indices) and not 0 <= indices.min() <= indices.max() < vertices):
@@ -127,7 +127,7 @@ MOST_NODES, MOST_POINTS = 20_000, 10_000_000
 def collada_points(root: Element) -> np.ndarray:
     """(n, 3) m. Raises ValueError naming the line of what is malformed."""
     if root.tag != "COLLADA":
-        raise root.error("this is no COLLADA file; export the mesh again, or convert it to STL")
+        raise root.error("not a COLLADA file; export the mesh again, or convert it to STL")
     named = {item.attributes["id"]: item for item in root.everything() if "id" in item.attributes}
     clouds: dict[str, np.ndarray] = {}
     placed, count = [], 0
@@ -136,7 +136,7 @@ def collada_points(root: Element) -> np.ndarray:
             clouds[geometry.attributes["id"]] = _positions(geometry, named)
         count += len(clouds[geometry.attributes["id"]])
         if count > MOST_POINTS:
-            raise geometry.error(f"its scene shows more than {MOST_POINTS} points; simplify it")
+            raise geometry.error(f"its scene has more than {MOST_POINTS} points; simplify it")
         placed.append(clouds[geometry.attributes["id"]] @ transform[:3, :3].T + transform[:3, 3])
     if not placed:
         raise root.error("there is no geometry in it; export the mesh again")
@@ -158,7 +158,7 @@ def _instances(root: Element, named: dict[str, Element]) -> Iterator[tuple[Eleme
         node, outer = waiting.pop()
         seen += 1
         if seen > MOST_NODES:
-            raise node.error(f"its scene has more than {MOST_NODES} nodes, or shows itself; simplify it")
+            raise node.error(f"its scene has more than {MOST_NODES} nodes, or contains itself; simplify it")
         transform = outer @ _transform(node)
         for item in node.children:
             target = named.get(item.attributes.get("url", "").removeprefix("#"))
@@ -206,6 +206,6 @@ def _positions(geometry: Element, named: dict[str, Element]) -> np.ndarray:
         stride = 3 if accessor is None else Attributes(accessor).integer("stride", 3)
         values = parse_numbers(array, "float_array", array.text)
         if stride < 3 or len(values) % stride:
-            raise array.error(f"its {len(values)} numbers are no points of {stride}; export the mesh again")
+            raise array.error(f"its {len(values)} numbers are not points of {stride}; export the mesh again")
         found.append(values.reshape(-1, stride)[:, :3])
     return np.concatenate(found) if found else np.zeros((0, 3))

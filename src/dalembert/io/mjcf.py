@@ -155,7 +155,7 @@ class MjcfReader:
             if place.segment is not None:
                 self._masses[place.segment].written = read_inertial(element, self.settings, place.frame, self.warnings)
         elif element.tag not in UNSEEN:
-            self.warnings.add(element, f"<{element.tag}> is not known; what it makes is left out", element.tag)
+            self.warnings.add(element, f"<{element.tag}> is not supported; its contents are left out", element.tag)
         return []
 
     def _pose(self, attributes: Attributes) -> Pose:
@@ -184,12 +184,12 @@ class MjcfReader:
         name = attributes.name()
         name = f"body {len(self.description.segments) + 1}" if name is None else name + place.suffix
         if name in self.bodies:
-            raise element.error(f"body {name!r} is there twice, or the world; rename one")
+            raise element.error(f"body {name!r} is defined twice, or is 'world'; rename one")
         segment = Segment(name, place.segment, place.frame @ self._pose(attributes), element)
         if attributes.flag("mocap", False):
             segment.mocap = True
         if attributes.number("gravcomp", 0.0) != 0.0:
-            self.warnings.add(element, f"gravcomp of {name!r} is left out: it has its weight", "gravcomp")
+            self.warnings.add(element, f"gravcomp of {name!r} is ignored: gravity acts on it", "gravcomp")
         note_unasked(attributes, self.warnings, "sleep", "fuse", "simple")
         self.bodies[name] = segment
         self.description.segments.append(segment)
@@ -225,7 +225,7 @@ class MjcfReader:
         self.coordinates.append(item)
         if name:
             if name in self.joints:
-                raise element.error(f"joint {name!r} is there twice; rename one")
+                raise element.error(f"joint {name!r} is defined twice; rename one")
             self.joints[name] = item
         if isinstance(item, Axis):
             self.description.joint_order.append(item.name)
@@ -243,7 +243,7 @@ class MjcfReader:
             return
         if own:
             if name in self.geom_bodies:
-                raise element.error(f"geom {name!r:.60} is there twice; rename one")
+                raise element.error(f"geom {name!r:.60} is defined twice; rename one")
             self.geom_bodies[name] = place.segment, solid
         solids.append(solid)
 
@@ -253,7 +253,7 @@ class MjcfReader:
         if name is None:
             return  # nothing can refer to it
         if name + place.suffix in self.sites:
-            raise element.error(f"site {name!r:.60} is there twice; rename one")
+            raise element.error(f"site {name!r:.60} is defined twice; rename one")
         size = attributes.vector("size", 1, 3, default=SITE_SIZE)
         if "fromto" in attributes:
             attributes.values["size"] = attributes.values.get("size", "1")
@@ -314,7 +314,7 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
         attributes = reader.defaults.of(element, None)
         name = attributes.name() or f"actuator {len(names)}"
         if name in names:
-            raise element.error(f"actuator {name!r:.60} is there twice; rename one")
+            raise element.error(f"actuator {name!r:.60} is defined twice; rename one")
         names[name] = None
         axis = _axis(reader, built, attributes, warnings)
         law = _law(attributes, warnings) if axis is not None else None
@@ -331,18 +331,18 @@ def _axis(reader: MjcfReader, built: Built, attributes: Attributes, warnings: Wa
     """The hinge or slider that it drives; None with a warning for anything else."""
     element = attributes.element
     if element.tag not in AFFINE:
-        warnings.add(element, f"a {element.tag} actuator is not known and left out", f"actuator {element.tag}")
+        warnings.add(element, f"a {element.tag} actuator is not supported; it is left out", f"actuator {element.tag}")
         return None
     key = next((each for each in ("joint", "jointinparent") if each in attributes), None)
     if key is None:
-        warnings.add(element, "it drives no joint, and is left out", "transmission")
+        warnings.add(element, "it does not act on a joint; it is left out", "transmission")
         return None
     name = attributes.text(key)
     if name not in reader.joints:
         raise element.error(f"there is no joint {name!r:.60}; correct the name")
     axis = reader.joints[name]
     if not isinstance(axis, Axis) or axis.kind == "ball" or axis.name not in built.axes:
-        warnings.add(element, f"joint {name!r:.60} is no hinge or slider that moves; the actuator is left out")
+        warnings.add(element, f"joint {name!r:.60} is not a movable hinge or slider; the actuator is left out")
         return None
     return axis
 
@@ -360,7 +360,7 @@ def _law(attributes: Attributes, warnings: Warnings) -> Law | None:
         if attributes.number("timeconst", 0.0) != 0.0:
             warnings.add(element, "the filter of its control (timeconst) is left out", "timeconst")
         if attributes.number("dampratio", 0.0) != 0.0:
-            warnings.add(element, "dampratio is not known, and the servo has no damping; give kv", "dampratio")
+            warnings.add(element, "dampratio is not supported, so the servo has no damping; give kv", "dampratio")
         attributes.asked.update(("kp", "kv", "timeconst", "dampratio"))
         return kp, 0.0, -kp, -kv
     kinds = [
@@ -371,7 +371,10 @@ def _law(attributes: Attributes, warnings: Warnings) -> Law | None:
     bias = _padded(attributes, "biasprm", 0.0)
     constant = kinds[0] == "fixed" or (kinds[0] == "affine" and not gain[1:3].any())
     if not constant or kinds[1] not in ("none", "affine") or kinds[2] != "none":
-        warnings.add(element, f"gain {kinds[0]}, bias {kinds[1]} and dynamics {kinds[2]} are no motor; it is left out")
+        warnings.add(
+            element,
+            f"gain {kinds[0]}, bias {kinds[1]} and dynamics {kinds[2]} are not supported as a motor; it is left out",
+        )
         return None
     return (float(gain[0]), *(bias[:3].tolist() if kinds[1] == "affine" else (0.0, 0.0, 0.0)))  # type: ignore[return-value]
 
@@ -390,9 +393,7 @@ def _motor(
     gear = float(attributes.vector("gear", 1, 6, default=(1.0,))[0])
     most = min(abs(gear) * _force_limit(attributes, warnings), axis.effort)
     if gear == 0.0 or most == 0.0 or b1 > 0.0 or b2 > 0.0:
-        warnings.add(
-            attributes.element, f"it gives no effort, or one that grows with what it does; {name!r} is left out"
-        )
+        warnings.add(attributes.element, f"its effort is zero, or has positive feedback; {name!r} is left out")
         return None
     stiffness, damping = -(gear**2) * b1, -(gear**2) * b2
     sets, scale, offset = "effort", gear * k, gear * b0
@@ -415,7 +416,11 @@ def _force_limit(attributes: Attributes, warnings: Warnings) -> float:
     if limits is None:
         return math.inf
     if limits[0] != -limits[1]:
-        warnings.add(attributes.element, f"forcerange {limits.tolist()} is taken as wide on both sides", "forcerange")
+        warnings.add(
+            attributes.element,
+            f"forcerange {limits.tolist()} is not symmetric; the larger bound is used for both",
+            "forcerange",
+        )
     return float(np.abs(limits).max())
 
 
@@ -554,9 +559,7 @@ def _couple(reader: MjcfReader, built: Built, attributes: Attributes, name: str,
     terms = attributes.vector("polycoef", 1, 5, default=(0.0, 1.0))
     names = [axis.name for axis in axes if isinstance(axis, Axis) and axis.kind != "ball" and axis.name in built.axes]
     if len(names) < 2 or len(terms) < 2 or terms[1] == 0.0 or np.delete(terms, 1).any():
-        warnings.add(
-            attributes.element, "only a joint that follows another in proportion can be kept; this one is left out"
-        )
+        warnings.add(attributes.element, "only proportional coupling of joints is supported; this one is left out")
         return
     built.scene.gear(name, built.joints[names[1]], built.joints[names[0]], float(terms[1]))
 
@@ -576,7 +579,7 @@ def _tie(reader: MjcfReader, built: Built, attributes: Attributes, name: str, wa
         at, at_b = frames[0].position, frames[1].position
         open_ = kind == "weld" and np.abs(frames[0].rotation - frames[1].rotation).max() > 1e-9
         if open_ or np.abs(at - at_b).max() > 1e-9:
-            warnings.add(attributes.element, "its sites are apart at the start; it holds them as they stand")
+            warnings.add(attributes.element, "its sites differ at the start; it fixes them at their initial poses")
         at_b = at
     else:
         a, b = reader.body(attributes, "body1"), reader.body(attributes, "body2", "world")
@@ -584,10 +587,10 @@ def _tie(reader: MjcfReader, built: Built, attributes: Attributes, name: str, wa
         at = _world(built, carrier).point(attributes.vector("anchor", 3, default=(0.0, 0.0, 0.0)))
         pose = attributes.vector("relpose", 7, default=(0.0,) * 7)
         if kind == "weld" and pose[3:].any():
-            warnings.add(attributes.element, "relpose is not used: the bodies are held as they stand")
+            warnings.add(attributes.element, "relpose is ignored: the bodies are fixed at their initial poses")
     first, second = (WORLD if segment is None else built.items[segment] for segment in (a, b))
     if first is second:
-        warnings.add(attributes.element, "both of its ends are fixed to each other already; it is left out")
+        warnings.add(attributes.element, "its two ends are already fixed to each other; it is left out")
         return
     built.scene.close_loop((built.scene.ball if kind == "connect" else built.scene.weld)(name, first, second, at))
 

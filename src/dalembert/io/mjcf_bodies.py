@@ -1,4 +1,4 @@
-"""What the reader of MJCF bodies needs: included files, compiler, options, default classes; masses, geoms, joints."""
+"""Helpers of the reader of MJCF bodies: included files, compiler, options, default classes; masses, geoms, joints."""
 
 from __future__ import annotations
 
@@ -137,7 +137,9 @@ class Settings:
         self.mesh_folder = attributes.text("meshdir", attributes.text("assetdir", self.mesh_folder))
         self.strip_path = attributes.flag("strippath", self.strip_path)
         if attributes.choice("coordinate", ("local", "global"), "local") == "global":
-            raise element.error("coordinate is 'global', which MuJoCo gave up too; save the model in local coordinates")
+            raise element.error(
+                "coordinate is 'global', which is no longer supported; save the model in local coordinates"
+            )
         self.align_free = attributes.flag("alignfree", self.align_free)
         note_unasked(attributes, warnings, *SAVING)
 
@@ -149,18 +151,18 @@ class Settings:
         for key in ("wind", "density", "viscosity"):
             attributes.asked.add(key)
             if key in attributes and attributes.numbers(key).any():
-                warnings.add(element, f"{key} is not used: the medium has no effect; add medium() to the scene")
+                warnings.add(element, f"{key} is ignored: there is no medium; add medium() to the scene")
         if attributes.choice("cone", ("pyramidal", "elliptic"), "elliptic") == "pyramidal":
-            warnings.add(element, "cone is 'pyramidal'; friction here has the elliptic cone", "cone")
+            warnings.add(element, "cone is 'pyramidal'; the elliptic cone is used", "cone")
         if numerics := [key for key in NUMERICS if key in attributes]:
-            warnings.add(element, f"{', '.join(numerics)}: not used; give Simulation its own settings", "numerics")
+            warnings.add(element, f"{', '.join(numerics)}: ignored; pass settings to Simulation", "numerics")
         note_unasked(attributes, warnings, *NUMERICS, "magnetic")  # magnetic: of sensors only
         for flag in element.all("flag"):
             off = {key for key, value in flag.attributes.items() if value == "disable"}
             self.disabled |= off
             for key in flag.attributes:
                 if key in DISABLED and key in off:
-                    warnings.add(flag, f"{key} is disabled in the file, and is not here")
+                    warnings.add(flag, f"{key} is disabled in the file, but stays enabled here")
                 elif key not in (*DISABLED, *OBEYED, *NUMERIC_FLAGS):
                     warnings.add(flag, f"flag {key!r:.60} is not used")
         if "gravity" in self.disabled:
@@ -191,7 +193,7 @@ class Defaults:
             for child in element.all("default"):
                 inner = Attributes(child).text("class")
                 if inner in self.classes:
-                    raise child.error(f"default class {inner!r:.60} is there twice; rename one")
+                    raise child.error(f"default class {inner!r:.60} is defined twice; rename one")
                 waiting.append((inner, child, own))
 
     def of(self, element: Element, childclass: str | None, tag: str = "") -> Attributes:
@@ -211,7 +213,9 @@ def note_unasked(attributes: Attributes, warnings: Warnings, *known: str) -> Non
         tag = attributes.element.tag
         if key in SOFT:
             warnings.add(
-                attributes.element, f"{key} and such have no effect: contacts, stops and joints are hard here", "soft"
+                attributes.element,
+                f"{key} and similar attributes are ignored: contacts, stops and joints are hard here",
+                "soft",
             )
         elif key not in SEEN and key not in known:
             warnings.add(attributes.element, f"attribute {key!r:.60} is not used", f"{tag} {key}")
@@ -335,7 +339,7 @@ def mesh_mass(surface: Surface, kind: str) -> Mass:
 
     cells = volumes(start)
     if not cells.sum() > FLAT * areas.sum() ** 1.5:
-        raise ValueError("its faces enclose no volume, or are inside out; turn them, or give inertia='convex'")
+        raise ValueError("its faces enclose no volume, or are inverted; flip them, or give inertia='convex'")
     center = cells @ (0.75 * middles + 0.25 * start) / cells.sum()
     cells = volumes(center)
     inner = corners - center
@@ -376,7 +380,7 @@ class Meshes:
                 or attributes.text("file", "").replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
             )
             if name in self.attributes:
-                raise element.error(f"mesh {name!r:.60} is there twice; rename one")
+                raise element.error(f"mesh {name!r:.60} is defined twice; rename one")
             self.attributes[name] = attributes
 
     def solid(self, name: str, user: Element) -> tuple[Hull, Mass]:
@@ -424,7 +428,7 @@ class Meshes:
             vertices, faces = self.files.surface(path)
         else:
             raise attributes.element.error(
-                "it has neither file nor vertex; give one (meshes that MuJoCo makes are not known)"
+                "it has neither file nor vertex; give one (built-in meshes of MuJoCo are not supported)"
             )
         if len(faces) == 0:
             raise attributes.element.error("it has no faces; convert it to STL or OBJ")
@@ -471,11 +475,11 @@ class Geoms:
         kind = attributes.choice("type", TYPES, "sphere")
         if "mesh" in attributes and kind != "mesh":
             self.warnings.add(
-                element, f"a {kind} fitted to a mesh is not known; the mesh itself is used, also for the mass"
+                element, f"a {kind} fitted to a mesh is not supported; the mesh itself is used, also for the mass"
             )
             kind = "mesh"
         if kind in ("hfield", "sdf"):
-            self.warnings.add(element, f"a geom of type {kind} is not known and left out")
+            self.warnings.add(element, f"a geom of type {kind} is not supported; it is left out")
             return None, NO_MASS, np.eye(3)
         attributes.asked.update(("hfield", "fitscale"))
         size, pose = self.size_and_pose(attributes, kind)
@@ -511,7 +515,7 @@ class Geoms:
             length = float(np.linalg.norm(ends[0] - ends[1]))
             if length < 1e-14 or kind not in ("capsule", "cylinder", "box", "ellipsoid"):
                 raise attributes.element.error(
-                    "fromto is for capsules, cylinders, boxes and ellipsoids of some length; correct it"
+                    "fromto is for capsules, cylinders, boxes and ellipsoids with a nonzero length; correct it"
                 )
             size = np.array([*size[:1], *([] if kind in ("capsule", "cylinder") else size[:1]), length / 2.0])
             pose = Pose(ends.mean(axis=0), z_to((ends[0] - ends[1]) / length))
@@ -529,7 +533,7 @@ class Geoms:
         density, group = attributes.number("density", 1000.0, 0.0), attributes.integer("group", 0)
         attributes.asked.update(("mass", "density"))
         if attributes.flag("shellinertia", False) and unit[0] > 0.0:
-            self.warnings.add(attributes.element, "shellinertia is not known; the geom is solid", "shellinertia")
+            self.warnings.add(attributes.element, "shellinertia is not supported; the geom is solid", "shellinertia")
         if "mass" in attributes:
             mass = attributes.number("mass", None, 0.0)
             density = mass / unit[0] if unit[0] > 0.0 else 0.0
@@ -599,7 +603,7 @@ def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: S
         if limits is not None and "limit" not in settings.disabled:
             axis.lower, axis.upper = (unit * limits - axis.zero).tolist()
             if not axis.lower <= 0.0 <= axis.upper:
-                warnings.add(element, f"joint {axis.name!r} starts beyond its stops; time steps push it back")
+                warnings.add(element, f"joint {axis.name!r} starts beyond its stops; the first steps move it back")
     axis.effort = _effort(attributes)
     attributes.asked.update(("ref", "springref", "frictionloss"))
     note_unasked(attributes, warnings)
@@ -634,7 +638,7 @@ def _range(attributes: Attributes, settings: Settings) -> np.ndarray | None:
     if not limits[0] < limits[1]:
         if limited == "auto" and not limits.any():
             return None
-        raise attributes.element.error(f"range {limits.tolist()} leaves no room; give a lower and a larger upper value")
+        raise attributes.element.error(f"range {limits.tolist()} is empty; give lower < upper")
     return limits
 
 

@@ -1,11 +1,12 @@
 """The <sensor> section of MJCF: sensors of the scene for those that have a counterpart, warnings for all others.
 
-MuJoCo evaluates sensors in each step; here they have the rate of the file's time step. Their numbers agree but for these:
+MuJoCo evaluates sensors in each step; here they have the rate of the file's time step. Their numbers agree, with these
+exceptions:
 
 - the range of a ray that meets nothing is inf, not −1;
 - actuatorfrc is read for actuators whose gear is 1, as the effort on the joint;
-- a site's frame moves with its body, so that framequat and others of a `body` (MuJoCo's frame of inertia) are read for its
-  position alone.
+- a site's frame moves with its body, so that framequat and others of a `body` (MuJoCo's frame of inertia) are read for
+  its position alone.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def add_sensors(reader: MjcfReader, built: Built, actuators: dict[str, Actuator]
         attributes = reader.defaults.of(element, None)
         read = READERS.get(element.tag)
         if read is None:
-            warnings.add(element, f"a {element.tag} sensor is not read, and left out", f"sensor {element.tag}")
+            warnings.add(element, f"a {element.tag} sensor is not supported; it is left out", f"sensor {element.tag}")
             continue
         name = free_name(attributes.name() or f"{element.tag} {number}", built.scene.sensors)
         common = {"name": name, "rate": rate, "noise": attributes.number("noise", 0.0, 0.0)}
@@ -139,9 +140,9 @@ def _touch(given: Entry) -> Sensor | None:
         return None
     region = given.reader.regions.get(name)
     if not isinstance(region, get_args(Region)):
-        return given.leave_out(f"the shape of site {name!r:.60} is no region")
+        return given.leave_out(f"the shape of site {name!r:.60} is not a supported region")
     if not isinstance(frame.body, Body) or frame.body.material is None:
-        return given.leave_out(f"the body of site {name!r:.60} touches nothing that is reported")
+        return given.leave_out(f"the body of site {name!r:.60} has no material, so it has no contacts")
     return Touch(**given.common, **_mounted(frame), region=region)
 
 
@@ -157,7 +158,7 @@ def _wrench(given: Entry) -> Sensor | None:
         return None
     joint = _joint_above(segment, given.built)
     if joint is None:
-        return given.leave_out(f"no joint carries the body of site {name!r:.60}")
+        return given.leave_out(f"no joint is attached to the body of site {name!r:.60}")
     return ForceTorque(
         joint=joint, quantity="force" if given.attributes.element.tag == "force" else "torque", **given.common,
         **_mounted(frame),
@@ -178,7 +179,7 @@ def _frame(given: Entry) -> Sensor | None:
     quantity: Any = FRAMES[attributes.element.tag]
     if "reftype" in attributes or "refname" in attributes:
         attributes.asked.update(("reftype", "refname", "objtype", "objname"))
-        return given.leave_out("a frame relative to another is not read")
+        return given.leave_out("frames relative to another frame are not supported")
     kind, name = attributes.text("objtype", "site"), attributes.text("objname")
     if kind == "site" and name in reader.sites:
         segment, pose = reader.sites[name]
@@ -188,7 +189,7 @@ def _frame(given: Entry) -> Sensor | None:
         if kind == "body" and segment is not None:
             pose = Pose(segment.center, np.eye(3))
             if quantity == "orientation":
-                return given.leave_out("the frame of inertia of a body has no counterpart; use objtype xbody")
+                return given.leave_out("the frame of inertia of a body is not supported; use objtype xbody")
     elif kind == "geom" and name in reader.geom_bodies:
         segment, solid = reader.geom_bodies[name]
         pose = solid.pose
@@ -217,7 +218,7 @@ def _subtree(given: Entry) -> Sensor | None:
             if isinstance(item, Body):
                 found.append(item)
     if not found:
-        return given.leave_out("no body of it has a mass that moves")
+        return given.leave_out("none of its bodies is movable and has mass")
     return CenterOfMass(bodies=found, quantity=quantity, **given.common)
 
 
@@ -230,7 +231,7 @@ def _joint(given: Entry) -> Sensor | None:
         raise given.attributes.element.error(f"there is no joint {name!r:.60}; correct the name")
     axis = given.reader.joints[name]
     if not isinstance(axis, Axis) or axis.kind == "ball" or axis.name not in given.built.axes:
-        return given.leave_out(f"joint {name!r:.60} is no hinge or slider that moves")
+        return given.leave_out(f"joint {name!r:.60} is not a movable hinge or slider")
     joint = given.built.joints[axis.name]
     if given.attributes.element.tag == "jointvel":
         return JointState(joint=joint, quantity="velocity", **given.common)
@@ -244,7 +245,7 @@ def _actuator(given: Entry) -> Sensor | None:
     actuator = given.actuators[name]
     if actuator.gear != 1.0:
         return given.leave_out(
-            f"the gear of actuator {name!r:.60} is {actuator.gear:g}, and only efforts on the joint are read"
+            f"the gear of actuator {name!r:.60} is {actuator.gear:g}, and only efforts on the joint are supported"
         )
     return Effort(force=actuator.motor, **given.common)
 

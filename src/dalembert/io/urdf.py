@@ -80,7 +80,7 @@ class Geometries:
                 restitution = Attributes(element).number("value", None, 0.0)
                 restitution = self.warnings.at_most(element, "restitution", restitution, 1.0)
             else:
-                self.warnings.add(element, "contact here is hard; this is not used", f"contact {element.tag}")
+                self.warnings.add(element, "contact is hard here; this element is ignored", f"contact {element.tag}")
         return friction, restitution
 
     def _solid(self, element: Element, name: str) -> Solid | None:
@@ -88,7 +88,7 @@ class Geometries:
         geometry = element.first("geometry")
         inner = geometry.children[0] if geometry is not None and geometry.children else None
         if inner is None:
-            self.warnings.add(element, "it has no geometry and is left out")
+            self.warnings.add(element, "it has no geometry; it is left out")
             return None
         pose, attributes = read_origin(element), Attributes(inner)
         with located(inner):
@@ -101,7 +101,7 @@ class Geometries:
                 return Solid(name, HalfSpace(), pose @ Pose(rotation=turn), element)
             if inner.tag == "mesh":
                 return self._mesh(attributes, name, pose, element)
-        self.warnings.add(inner, "this kind of geometry is not known and is left out")
+        self.warnings.add(inner, "this geometry is not supported; it is left out")
         return None
 
     def _mesh(self, attributes: Attributes, name: str, pose: Pose, element: Element) -> Solid | None:
@@ -188,7 +188,7 @@ class UrdfReader:
                 ends.append(name)
             if ends[1] in parent_of:
                 raise joint.error(
-                    f"link {ends[1]!r:.60} has a parent already (line {parent_of[ends[1]].line}); give it one"
+                    f"link {ends[1]!r:.60} already has a parent (line {parent_of[ends[1]].line}); give it one"
                 )
             parent_of[ends[1]] = joint
             self.children.setdefault(ends[0], []).append((joint, ends[1]))
@@ -218,7 +218,7 @@ class UrdfReader:
             if inertia is not None:
                 segment.inertia = place.rotation @ _tensor(inertia) @ place.rotation.T
             if segment.mass == 0.0 and np.any(segment.inertia):
-                self.warnings.add(inertial, f"link {name!r} has an inertia and no mass; it is a link without mass")
+                self.warnings.add(inertial, f"link {name!r} has an inertia but no mass; it becomes a link without mass")
         self.description.segments.append(segment)
         return segment
 
@@ -261,10 +261,10 @@ class UrdfReader:
                 axis.lower, axis.upper = lower, upper
             elif "lower" in attributes or "upper" in attributes:
                 self.warnings.add(
-                    limit, f"lower {lower:g} and upper {upper:g} leave no room; joint {name!r} has no stops"
+                    limit, f"lower {lower:g} and upper {upper:g} are an empty range; joint {name!r} has no stops"
                 )
             if lower < upper and not lower <= 0.0 <= upper:
-                self.warnings.add(limit, f"joint {name!r} starts beyond its stops, at 0; time steps push it back")
+                self.warnings.add(limit, f"joint {name!r} starts at 0, beyond its stops; the first steps move it back")
         elif kind != "continuous":
             self.warnings.add(element, f"joint {name!r} is {kind} and has no <limit>; it has no stops")
         if dynamics is not None:
@@ -282,11 +282,11 @@ class UrdfReader:
         """What the file has beside links and joints, each kind once."""
         for element in self.robot.children:
             if element.tag == "transmission":
-                self.warnings.add(element, "transmissions are not used; add motors to the scene", "transmission")
+                self.warnings.add(element, "transmissions are ignored; add motors to the scene", "transmission")
             elif element.tag == "gazebo":
-                self.warnings.add(element, "what only Gazebo reads is not used", "gazebo")
+                self.warnings.add(element, "elements for Gazebo are ignored", "gazebo")
             elif element.tag not in (*KNOWN, *SILENT):
-                self.warnings.add(element, "this element is not part of URDF and not used", element.tag)
+                self.warnings.add(element, "this element is not part of URDF; it is ignored", element.tag)
 
 
 def _by_name(robot: Element, tag: str, needed: str = "name") -> dict[str, Element]:
@@ -300,7 +300,7 @@ def _by_name(robot: Element, tag: str, needed: str = "name") -> dict[str, Elemen
         if name is None:
             raise element.error("it has no name; give it one")
         if name in found:
-            raise element.error(f"{tag} {name!r} is there twice (first in line {found[name].line}); rename one")
+            raise element.error(f"{tag} {name!r} is defined twice (first in line {found[name].line}); rename one")
         found[name] = element
     return found
 
@@ -337,7 +337,7 @@ def from_urdf(
     part_overlapping_links(built.scene, robot, warnings)
     if not built.scene.bodies and not floating:
         warnings.add(
-            robot, "nothing in it moves, as its root link is fixed to the world; pass floating=True to free it"
+            robot, "nothing in it moves, because its root link is fixed to the world; pass floating=True to free it"
         )
     return imported(built, reader.description, robot.file, "URDF")
 

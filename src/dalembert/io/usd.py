@@ -1,4 +1,4 @@
-"""A USD file with USD Physics as a scene: how it is opened safely, then units, bodies and their masses, obstacles, contact.
+"""Reads a USD file with USD Physics as a scene: safe opening, then units, bodies and their masses, obstacles, contact.
 
 Only `load_usd` imports this module, as it needs the package usd-core.
 """
@@ -68,7 +68,7 @@ def _dependencies(file: Path, folder: Path) -> list[Path]:
     for reference in layer.GetCompositionAssetDependencies():
         if "`" in reference or "${" in reference:
             raise ValueError(
-                f"{file}: it refers to {reference!r:.200}, an expression, which is not read; write out the file"
+                f"{file}: it refers to {reference!r:.200}, an expression, which is not supported; write the file name"
             )
         inner = file.parent / reference
         try:
@@ -77,7 +77,7 @@ def _dependencies(file: Path, folder: Path) -> list[Path]:
             path = None
         if "://" in reference or "[" in reference or path is None:
             raise ValueError(
-                f"{file}: it refers to {reference!r:.200}, which is no file beside it; only those are read"
+                f"{file}: it refers to {reference!r:.200}, which is not a local file; only local files are read"
             )
         _require_file(path, folder, f"{file}: it refers to {reference!r:.200}, which")
         found.append(path)
@@ -94,7 +94,7 @@ def _look_at_prims(layer: Any, file: Path) -> None:
         if prim.path.pathElementCount > MAX_DEPTH:
             raise ValueError(f"{file}: it is nested more than {MAX_DEPTH} deep; flatten it")
         if prim.HasInfo("clips"):
-            raise ValueError(f"{file}: {prim.path} has value clips, which are not read; flatten the file")
+            raise ValueError(f"{file}: {prim.path} has value clips, which are not supported; flatten the file")
         waiting += prim.nameChildren
         waiting += [variant.primSpec for choices in prim.variantSets for variant in choices.variants]
 
@@ -103,11 +103,11 @@ def _require_file(path: Path, folder: Path, subject: str | None = None) -> None:
     """Raises ValueError for what is outside of the folder, no file, too large or of another suffix."""
     what = subject or f"{path}: it"
     if not path.is_relative_to(folder):
-        raise ValueError(f"{what} lies outside of {folder}, all that this model may read; move it there")
+        raise ValueError(f"{what} lies outside of {folder}, the only folder that this model can read; move it there")
     if not path.is_file():
         raise ValueError(f"{what} does not exist; check the path")
     if path.suffix.lower() not in USD_SUFFIXES:
-        raise ValueError(f"{what} is no {', '.join(USD_SUFFIXES)} file; convert it to one")
+        raise ValueError(f"{what} is not a {', '.join(USD_SUFFIXES)} file; convert it to one")
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{what} is larger than {MAX_BYTES // 10**6} MB; split it or simplify its meshes")
 
@@ -281,7 +281,7 @@ class Reader:
     def _moves(self, prim: Any) -> bool:
         body = UsdPhysics.RigidBodyAPI(prim)
         if value(body.GetKinematicEnabledAttr(), False):
-            self.warn(prim, "a kinematic body is read as one that stands still")
+            self.warn(prim, "kinematic bodies are read as fixed ones")
             return False
         return bool(value(body.GetRigidBodyEnabledAttr(), True))
 
@@ -298,7 +298,7 @@ class Reader:
         shown = [item for item in touching or colliders if not isinstance(item.geometry.shape, HalfSpace)]
         for item in colliders:
             if isinstance(item.geometry.shape, HalfSpace):
-                self.warn(item.prim, "a plane that moves is left out; use a box")
+                self.warn(item.prim, "moving planes are not supported; it is left out; use a box")
         solid, parts = solid_of(self, prim, rotation, place, shown)
         center = rotation.T @ (solid.center - place)
         shape = None
@@ -326,7 +326,7 @@ class Reader:
         """A body has one material: the roughest and bounciest of its colliders."""
         found = [item.material for item in touching if item.material is not None]
         if len(set(found)) > 1:
-            self.warn(prim, "its colliders differ in material; a body has one: the roughest and bounciest")
+            self.warn(prim, "its colliders differ in material; the body gets the largest friction and restitution")
         return Material(max(item.friction for item in found), max(item.restitution for item in found))
 
     def _add_obstacle(self, prim: Any) -> None:
@@ -348,7 +348,8 @@ class Reader:
         scenes = [UsdPhysics.Scene(prim) for prim in prims if prim.IsA(UsdPhysics.Scene)]
         if len(scenes) > 1:
             self.warn(
-                scenes[1].GetPrim(), "a second physics scene; all is one scene here, with the first one's gravity"
+                scenes[1].GetPrim(),
+                "there is more than one physics scene; they are merged, with the gravity of the first",
             )
         if not scenes:
             return
@@ -368,10 +369,10 @@ class Reader:
                         if a != b:
                             self.scene.set_contact(a, b, enabled=False)
         if prim.IsA(UsdPhysics.CollisionGroup):
-            self.warn(prim, "collision groups are not read; filter pairs instead")
+            self.warn(prim, "collision groups are not supported; filter pairs instead")
         for schema in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
             if schema.startswith("Physx"):
-                self.warn(schema.split(":")[0], "what only PhysX reads is not used")
+                self.warn(schema.split(":")[0], "schemas for PhysX are ignored")
 
     def _touching_names(self, path: Any) -> set[str]:
         """Bodies and obstacles at or below a path."""

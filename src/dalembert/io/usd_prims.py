@@ -111,7 +111,7 @@ def hinge(reader: Reader, prim: Any, ends: Ends, k: int) -> Joint:
     places = points(reader, prim, ends)
     axis, other = ends.frame_a[:, k], ends.frame_b[:, k]
     if np.abs(axis - other).max() > CLOSED:
-        reader.warn(prim, "its axes are not in line; assemble the scene: Simulation(…, assemble=True)")
+        reader.warn(prim, "its axes are not aligned; assemble the scene: Simulation(…, assemble=True)")
         places["axis_b"] = other
     return reader.scene.hinge(ends.name, ends.a, ends.b, axis=axis, **places)
 
@@ -121,7 +121,7 @@ def slider(reader: Reader, prim: Any, ends: Ends, k: int) -> Joint:
     aside = ends.at_b - ends.at_a - ends.displacement(k) * axis
     at = ends.at_b
     if np.linalg.norm(aside) > CLOSED * max(1.0, float(np.abs(at).max())):
-        reader.warn(prim, "it is open across its axis; it slides as it stands")
+        reader.warn(prim, "it is open across its axis; it slides from its initial pose")
     return reader.scene.slider(ends.name, ends.a, ends.b, at, axis)
 
 
@@ -203,14 +203,14 @@ def _ends(reader: Reader, prim: Any) -> Ends | None:
         targets = relation.GetTargets()
         target = reader.stage.GetPrimAtPath(targets[0]) if targets else None
         if targets and not target:
-            raise ValueError(f"it holds {targets[0]}, which is not there; correct it")
+            raise ValueError(f"it holds {targets[0]}, which does not exist; correct it")
         items.append(reader.item(targets[0]) if targets else reader.item(None))
         linear, place = reader.matrix(target)
         places.append(linear @ np.array(value(local, (0, 0, 0)), float) + place)
         rotation = reader.frame(target)[0] if target else reader.up
         frames.append(rotation @ rotation_matrix(quaternion(value(turn, None))) if value(turn, None) else rotation)
     if items[0] is items[1]:
-        reader.warn(prim, "both its ends are on the same thing, or on what stands still; it is left out")
+        reader.warn(prim, "both ends are on the same body, or fixed; it is left out")
         return None
     return Ends(reader.joint_name(prim), items[0], items[1], *places, *frames)
 
@@ -234,13 +234,13 @@ def _joint(reader: Reader, prim: Any, ends: Ends) -> Joint | None:
         return scene.ball(ends.name, ends.a, ends.b, **points(reader, prim, ends))
     if kind == "PhysicsFixedJoint":
         if np.abs(ends.frame_a - ends.frame_b).max() > CLOSED:
-            reader.warn(prim, "its frames are turned against each other; the bodies are fixed as they stand")
+            reader.warn(prim, "its frames differ in orientation; the bodies are fixed at their initial poses")
         return scene.weld(ends.name, ends.a, ends.b, **points(reader, prim, ends))
     if kind == "PhysicsDistanceJoint":
         api = UsdPhysics.DistanceJoint(prim)
         low, high = (float(value(a, -1.0)) for a in (api.GetMinDistanceAttr(), api.GetMaxDistanceAttr()))
         if not (low > 0.0 and high - low <= CLOSED * low):
-            reader.warn(prim, "a distance within limits, or none at all, is no rod; it is left out")
+            reader.warn(prim, "only fixed distances are supported; it is left out")
             return None
         length = 0.5 * (low + high) * reader.length
         now = float(np.linalg.norm(ends.at_b - ends.at_a))
@@ -248,7 +248,7 @@ def _joint(reader: Reader, prim: Any, ends: Ends) -> Joint | None:
         return scene.rod(ends.name, ends.a, ends.b, ends.at_a, ends.at_b, length=None if exact else length)
     if kind == "PhysicsJoint":
         return _locked(reader, prim, ends)
-    reader.warn(prim, f"{kind} is no joint that a scene has; it is left out")
+    reader.warn(prim, f"{kind} is not a supported joint; it is left out")
     return None
 
 
@@ -289,7 +289,7 @@ def _locked(reader: Reader, prim: Any, ends: Ends) -> Joint | None:
         joint = scene.point_on_plane(name, ends.a, ends.b, ends.at_a, ends.frame_a[:, k], at_b=ends.at_b)
     else:
         free = ", ".join([f"trans{AXES[k]}" for k in slides] + [f"rot{AXES[k]}" for k in turns])
-        reader.warn(prim, f"a joint that leaves {free} free is none that a scene has; it is left out")
+        reader.warn(prim, f"a joint that leaves {free} free is not supported; it is left out")
         return None
     handled = set()
     for k, angular in acting:
@@ -361,7 +361,7 @@ def read_collider(reader: Reader, prim: Any, still: bool = False) -> Collider | 
         geometry = _geometry(reader, prim, still, touches)
     if geometry is None:
         if touches:
-            reader.warn(prim, f"{prim.GetTypeName()} is no geometry that a scene has; it is left out")
+            reader.warn(prim, f"{prim.GetTypeName()} is not a supported geometry; it is left out")
         return None
     material, density = _material(reader, prim)
     return Collider(prim, geometry, material if touches else None, density, _color(prim))
@@ -437,7 +437,7 @@ def _mesh(
         reader.warn(prim, f"the approximation {wanted} is read as {'convexHull' if wanted in CONVEX else 'none'}")
     if not still or wanted in CONVEX:
         if touches and wanted == "none":
-            reader.warn(prim, "what moves has no mesh to touch with; it is the convex hull of it")
+            reader.warn(prim, "moving bodies cannot collide as meshes; its convex hull is used")
         try:
             shape, thickness = hull_or_plate(vertices[np.unique(faces)])
         except Degenerate as error:
@@ -465,7 +465,7 @@ def _triangles(reader: Reader, prim: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(counts) and (counts.min() < 3 or counts.sum() != len(indices)):
         raise ValueError("faceVertexCounts and faceVertexIndices do not agree; export it again")
     if len(indices) and not 0 <= indices.min() <= indices.max() < len(points):
-        raise ValueError("a face names a point that is not there; export it again")
+        raise ValueError("a face has an index out of range; export it again")
     starts = np.cumsum(counts) - counts
     first = np.repeat(starts, counts - 2)
     step = np.arange(len(first)) - np.repeat(np.cumsum(counts - 2) - (counts - 2), counts - 2)
@@ -483,7 +483,7 @@ def _material(reader: Reader, prim: Any) -> tuple[Material, float]:
     api = UsdPhysics.MaterialAPI(bound.GetPrim())
     static, dynamic = (short(value(a, 0.0)) for a in (api.GetStaticFrictionAttr(), api.GetDynamicFrictionAttr()))
     if abs(static - dynamic) > SAME * max(static, dynamic):
-        reader.warn(bound.GetPrim(), "static and dynamic friction differ; there is one here, the dynamic")
+        reader.warn(bound.GetPrim(), "static and dynamic friction differ; the dynamic one is used")
     density = short(value(api.GetDensityAttr(), 0.0)) * reader.mass / reader.length**3
     return Material(dynamic, short(value(api.GetRestitutionAttr(), 0.0))), density
 

@@ -204,7 +204,7 @@ def read_matrix(path: Path | str) -> csc_array:
             raise ValueError(f"the matrix must be square, not of shape {(rows, columns)}")
         if rows > MAX_ROWS or entries > MAX_ENTRIES:
             raise ValueError(
-                f"the matrix has {rows} rows and {entries} entries; at most {MAX_ROWS} and {MAX_ENTRIES} are read"
+                f"the matrix has {rows} rows and {entries} entries; at most {MAX_ROWS} and {MAX_ENTRIES} are supported"
             )
         if entries > len(text):
             raise ValueError(f"the file is cut off: it is too short for {entries} entries")

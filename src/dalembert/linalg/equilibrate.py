@@ -31,16 +31,18 @@ _drawing = threading.Lock()
 
 
 def condition_number(matrix: Matrix, exact: bool | None = None, *, seed: int = SEED) -> float:
-    """‖A‖₁ ‖A⁻¹‖₁ of a square matrix (n, n), dense or sparse, by its LU factors; ‖A‖₁ is the largest sum of a column's sizes.
+    """‖A‖₁ ‖A⁻¹‖₁ of a square matrix (n, n), dense or sparse, by its LU factors; ‖A‖₁ is the largest column sum of
+    absolute values.
 
-    exact : True takes every column of the inverse, n solves. False estimates ‖A⁻¹‖₁ with a handful (N. Higham, F. Tisseur,
-    "A block algorithm for matrix 1-norm estimation", SIAM J. Matrix Anal. Appl. 21(4), 2000, by SciPy's `onenormest`): it is
-    never more than the norm but for rounding, seldom less than a third of it, and most often the norm itself. None is
-    exact up to n = 1000. seed : of the random columns that the estimate starts from.
+    exact : True computes every column of the inverse (n solves). False estimates ‖A⁻¹‖₁ with a few solves (N. Higham,
+    F. Tisseur, "A block algorithm for matrix 1-norm estimation", SIAM J. Matrix Anal. Appl. 21(4), 2000, by SciPy's
+    `onenormest`): except for rounding, the estimate never exceeds the norm; it is rarely below a third of it, and
+    usually equals it. None is exact up to n = 1000. seed : seed of the random columns that the estimate starts from.
 
-    What comes out above 1e16 says no more than that the matrix is singular to rounding, unless it is only badly scaled.
+    A result above 1e16 means that the matrix is singular to rounding, or badly scaled.
 
-    Raises ValueError: not square, empty, not real and finite, singular, or an inverse beyond the range of floating point.
+    Raises ValueError for a matrix that is not square, empty, not real, not finite or singular, and for overflow of the
+    inverse.
 
     >>> condition_number([[2.0, 0.0], [0.0, 0.5]])
     4.0
@@ -57,7 +59,7 @@ def condition_number(matrix: Matrix, exact: bool | None = None, *, seed: int = S
         )
         condition = float(abs(columns).sum(axis=0).max()) * inverse
     if not np.isfinite(condition):
-        raise ValueError("the matrix is singular, or its inverse is beyond the range of floating point numbers")
+        raise ValueError("the matrix is singular, or its inverse overflows")
     return condition
 
 
@@ -210,24 +212,26 @@ class Equilibration(NamedTuple):
 
     rows: np.ndarray  # (n,) factors of the rows, positive
     columns: np.ndarray  # (n,) factors of the columns, positive
-    matrix: Matrix  # diag(rows) A diag(columns), an array where A was dense, else scipy.sparse.csc_array
+    matrix: Matrix  # diag(rows) A diag(columns), an array if A is dense, else scipy.sparse.csc_array
     permutation: np.ndarray | None  # (n,) "mc64": matrix[permutation] has ±1 on its diagonal; else None
     sweeps: int  # over the matrix; 0 for "mc64"
-    deviation: float  # of the largest size in any row or column from 1, at most
+    deviation: float  # largest distance from 1 of the largest absolute value in a row or column
 
 
 def equilibrate(
     matrix: Matrix, method: str = "mc64", *, tolerance: float = 1e-4, max_sweeps: int = 1000
 ) -> Equilibration:
-    """Scale the rows and columns of a square matrix (n, n), dense or sparse, so that the largest size in each is one.
+    """Scale the rows and columns of a square matrix (n, n), dense or sparse, so that the largest absolute value in each
+    is one.
 
-    "mc64": the sizes on the matching of `matching` become one, all others at most one (Duff & Koster 2001, and HSL's MC64,
-    job 5). "alg3": for each i in turn, row i and column i are divided by the square roots of their largest sizes, in
-    sweeps. "ruiz": the same for all rows and columns at once (Ruiz 2001). Sweeps end where no row or column is further than
-    `tolerance` from one; "mc64" needs none, and takes no tolerance.
+    "mc64": entries on the matching of `matching` get the absolute value one, all others at most one (Duff & Koster
+    2001, and HSL's MC64, job 5). "alg3": for each i in turn, row i and column i are divided by the square roots of
+    their largest absolute values, in sweeps. "ruiz": the same for all rows and columns at once (Ruiz 2001). Sweeps end
+    when every row and column is within `tolerance` of one. "mc64" is direct and ignores `tolerance`.
 
-    Raises ValueError: unknown method; not square, empty, not real and finite; a row or column without an entry; for "mc64"
-    structurally singular (see `matching`); factors beyond the range of floating point. NoSolution: `max_sweeps` were too few.
+    Raises ValueError for an unknown method, a matrix that is not square, empty, not real or not finite, a row or column
+    without an entry, a structurally singular matrix with "mc64" (see `matching`), and overflow of the factors. Raises
+    NoSolution if `max_sweeps` is reached.
 
     >>> equilibrate([[1e6, 2.0], [3.0, 1e-6]]).matrix.round(6).tolist()
     [[1.0, 1.0], [1.0, 0.166667]]
@@ -245,7 +249,7 @@ def equilibrate(
             r, c, sweeps = _by_sweeps(entries, method, tolerance, max_sweeps)
             permutation = None
     if not (np.isfinite(r) & np.isfinite(c) & (r > 0.0) & (c > 0.0)).all():
-        raise ValueError("the factors that would scale the matrix are beyond the range of floating point numbers")
+        raise ValueError("the scaling factors overflow")
     return Equilibration(r, c, _scaled(matrix, columns, r, c), permutation, sweeps, _deviation(entries, r, c))
 
 

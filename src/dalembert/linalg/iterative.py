@@ -24,8 +24,8 @@ ASYMMETRY = 1e-12  # of the largest entry: less is rounding
 STATIONARY = ("gauss_seidel", "jacobi")
 REASONS = {
     tables.SOLVED: "solved",
-    tables.TOO_FEW: "the iterations allowed were used up",
-    tables.STALLED: "rounding keeps the residual from falling further",
+    tables.TOO_FEW: "the largest number of iterations was reached",
+    tables.STALLED: "rounding prevents a further decrease of the residual",
     tables.NO_SHADOW: "BiCGSTAB broke down: rho vanished",
     tables.NO_STABILIZER: "BiCGSTAB broke down: omega vanished",
     tables.INDEFINITE: "the matrix is not positive definite",
@@ -43,14 +43,14 @@ class IterativeSolver:
 
     solver : "bicgstab" (any matrix), "conjugate_gradient" (symmetric positive definite), "minres" (symmetric), or
         "gauss_seidel" and "jacobi" (positive definite, or dominated by the diagonal), which go block by block.
-    preconditioner : of the first three: "none", "block_jacobi" (the blocks of the diagonal), or "incomplete" (ILU(0)).
-        "block_jacobi" if not given; the last two are that themselves.
-    equilibration : None, or "alg3", "mc64" or "ruiz": scale rows and columns first, see `equilibrate`.
-    tolerance : of the residual, relative to b, both scaled, in the 2-norm.
-    iterations : most of them for one b.
-    warm_start : in a run, whether λ of an evaluation starts from that of the evaluation before.
+    preconditioner : "none", "block_jacobi" (the blocks of the diagonal; default), or "incomplete" (ILU(0)). For the
+        first three solvers only; the last two use the blocks themselves.
+    equilibration : None, or "alg3", "mc64" or "ruiz" to scale rows and columns first; see `equilibrate`.
+    tolerance : bound on the 2-norm of the residual relative to that of b, both scaled.
+    iterations : largest number of iterations for one b.
+    warm_start : in a run, whether λ of an evaluation starts from that of the previous one.
 
-    Raises ValueError for names that there are not, and numbers out of range.
+    Raises ValueError for unknown names, and numbers out of range.
     """
 
     solver: str = "bicgstab"
@@ -66,7 +66,7 @@ class IterativeSolver:
         if self.preconditioner is not None and self.preconditioner not in PRECONDITIONERS:
             raise ValueError(f"unknown preconditioner {self.preconditioner!r}; there are {', '.join(PRECONDITIONERS)}")
         if self.preconditioner not in (None, "block_jacobi") and self.solver in STATIONARY:
-            raise ValueError(f"{self.solver!r} takes no preconditioner; leave it out, or take 'bicgstab'")
+            raise ValueError(f"{self.solver!r} has no preconditioner; leave it out, or use 'bicgstab'")
         if self.equilibration not in EQUILIBRATIONS:
             raise ValueError(f"unknown equilibration {self.equilibration!r}; there are None, 'alg3', 'mc64' and 'ruiz'")
         if not 0.0 < self.tolerance < 1.0:
@@ -88,11 +88,11 @@ class IterativeSolver:
 class LinearSolution(NamedTuple):
     """The result of `solve_linear`."""
 
-    x: np.ndarray  # (n,) the best that was found
+    x: np.ndarray  # (n,) the best iterate
     solved: bool  # whether the residual is within the tolerance
-    reason: str  # why it ended
-    iterations: int  # that were made
-    residual: float  # ‖b − A x‖ / ‖b‖, of the system as it was solved, that is, scaled
+    reason: str  # why the iteration ended
+    iterations: int  # number of iterations
+    residual: float  # ‖b − A x‖ / ‖b‖, of the scaled system
 
 
 def plain(task: int, t: float, given: np.ndarray, found: np.ndarray, own: Iterative) -> int:
@@ -155,14 +155,15 @@ def solve_linear(
 ) -> LinearSolution:  # fmt: skip
     """Solve A x = b by iteration, for a square matrix (n, n), dense or sparse, and b (n,).
 
-    solver : a name, or an `IterativeSolver`. start : (n,) of x, zero if not given. blocks : how many rows, from the first
-    on, the blocks of the diagonal have, in turn; or one number for all.
+    solver : a name, or an `IterativeSolver`. start : (n,) initial x, default zero. blocks : sizes of the blocks of the
+    diagonal, in order, or one size for all.
 
-    What has no solution, or none that the solver finds, is told by `solved` and `reason`; x is then the best that was found.
+    If the solver finds no solution, `solved` is False, `reason` says why, and x is the best iterate.
 
-    Raises ValueError: not square, empty, not real and finite, a row without an entry; b or start that do not fit, or are not
-    finite; blocks that do not add up, or of which one is singular, where the solver needs them; a matrix that is not
-    symmetric where the solver asks for it; what cannot be scaled (see `equilibrate`).
+    Raises ValueError for a matrix that is not square, empty, not real or not finite, or has a row without an entry; for
+    a b or start of another size, or not finite; for blocks that do not add up to n or, if the solver needs them, are
+    singular; for a nonsymmetric matrix if the solver needs a symmetric one; and for a matrix that cannot be scaled (see
+    `equilibrate`).
 
     >>> import dalembert as dal
     >>> dal.solve_linear([[4.0, 1.0], [1.0, 3.0]], [1.0, 2.0], "conjugate_gradient").x.round(6).tolist()
@@ -225,7 +226,9 @@ def _require_symmetric(columns: Any, solver: str) -> None:
     """Raises ValueError for an unsymmetric matrix."""
     largest = abs(columns - columns.T).max()
     if largest > ASYMMETRY * abs(columns).max():
-        raise ValueError(f"{solver!r} takes symmetric matrices, and this one is off by {largest:.3g}; take 'bicgstab'")
+        raise ValueError(
+            f"{solver!r} needs a symmetric matrix, and this one differs from its transpose by {largest:.3g}; use 'bicgstab'"
+        )
 
 
 def _blocks(given: ArrayLike | int, n: int) -> np.ndarray:

@@ -204,10 +204,10 @@ METHODS = ("dantzig", "lemke")
 MESSAGES = {
     OK: "solved",
     INFEASIBLE: "no solution was found: no f >= 0 makes a >= 0 (for a positive semidefinite A that is proven)",
-    NOT_SEMIDEFINITE: "A is not positive semidefinite; method='lemke' takes any matrix",
-    STALLED: "the number of changes allowed was used up, which rounding in a nearly singular A can cause; "
+    NOT_SEMIDEFINITE: "A is not positive semidefinite; method='lemke' accepts any matrix",
+    STALLED: "the largest number of changes was reached, possibly because of rounding in a nearly singular A; "
     "try the other method",
-    INACCURATE: "the result keeps to the conditions less well than 1e-10: A is too badly conditioned; try the other method",
+    INACCURATE: "the result violates the conditions by more than 1e-10: A is too badly conditioned; try the other method",
 }
 SYMMETRIC = 1e-12  # relative to the largest entry
 
@@ -332,5 +332,5 @@ def check_symmetric(matrix: np.ndarray) -> None:
         i, j = map(int, np.unravel_index(int(np.argmax(difference)), difference.shape))
         raise ValueError(
             f"A[{i}, {j}] = {matrix[i, j]} but A[{j}, {i}] = {matrix[j, i]}: method 'dantzig' needs a symmetric A; "
-            "method='lemke' takes any matrix"
+            "method='lemke' accepts any matrix"
         )

@@ -28,7 +28,7 @@ UNSEEN, DONE = -1, -2  # places of rows that are not in the heap
 
 
 class Matching(NamedTuple):
-    """One entry in each row and each column, of the largest product of sizes."""
+    """One entry in each row and each column, with the largest product of absolute values."""
 
     rows: np.ndarray  # (n,) the row of each column: matrix[rows] has the matched entries on its diagonal
     row_duals: np.ndarray  # (n,) u
@@ -50,10 +50,11 @@ class MatchingWork(NamedTuple):
 
 
 def matching(matrix: Matrix) -> Matching:
-    """Choose one entry in each row and column of a square matrix (n, n), dense or sparse, with the largest product of sizes.
+    """Choose one entry in each row and column of a square matrix (n, n), dense or sparse, with the largest product of
+    absolute values.
 
-    Raises ValueError: not square, empty, not real and finite, or structurally singular, that is, without any such choice;
-    it names a row and a column that stay unmatched, and how many can be matched at most (the structural rank).
+    Raises ValueError for a matrix that is not square, empty, not real, not finite or structurally singular, that is,
+    without any such choice. The message then names an unmatched row and column, and the structural rank.
 
     >>> matching([[1.0, 5.0, 0.0], [4.0, 2.0, 3.0], [3.0, 2.0, 0.0]]).rows.tolist()
     [2, 0, 1]
@@ -74,7 +75,7 @@ def match(matrix: Sizes) -> Matching:
         column, row = (int(np.flatnonzero(side == FREE)[0]) for side in (row_of, column_of))
         raise ValueError(
             f"the matrix is structurally singular: at most {matched} of {n} columns can be matched to rows; "
-            f"column {column} and row {row} are left"
+            f"column {column} and row {row} are unmatched"
         )
     return Matching(row_of, u, v)
 

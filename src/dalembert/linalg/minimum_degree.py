@@ -1,10 +1,10 @@
 """Minimum-degree order of a graph, with sets of bits for neighbours.
 
 The elimination of a node makes its neighbours a clique. Row i of `bits` holds the neighbours of node i that are not
-eliminated yet, one bit a node, so that an elimination is one union of words a neighbour, and degrees are exact. A neighbour
-that has no others than those of the clique is eliminated at once ("mass elimination"): these nodes are a *set*, columns of
-the factor with one structure. The row of the first node of a set stays as it is then: the structure of the set. A. George,
-J. Liu, "The evolution of the minimum degree ordering algorithm", SIAM Review 31 (1989).
+eliminated yet, one bit a node, so that an elimination is one union of words a neighbour, and degrees are exact. A
+neighbour without further neighbours outside the clique is eliminated at once ("mass elimination"): these nodes are a
+*set*, columns of the factor with one structure. The row of the first node of a set stays as it is then: the structure
+of the set. A. George, J. Liu, "The evolution of the minimum degree ordering algorithm", SIAM Review 31 (1989).
 
 Memory grows as the square of the number of nodes over 64: 0.5 MB for 2000 nodes, 50 MB for 20 000.
 """

@@ -1,11 +1,11 @@
-"""Newton's method for a minimum: whole steps where the Hessian is positive definite, safe ones elsewhere.
+"""Newton's method for a minimum: full steps if the Hessian is positive definite, else modified ones.
 
     H d = −∇f,   x ← x + α d
 
-Where H is not positive definite d need not lead down. A dense H then has its eigenvalues replaced by their sizes; a sparse
-one gets a multiple of the identity, the least of a geometric sequence that makes it positive definite (J. Nocedal,
-S. Wright, "Numerical optimization", 2006, §3.4). α is halved from 1 until the value falls by Armijo's rule, and is 1 near
-the minimum, where the method converges quadratically.
+If H is not positive definite, d need not be a descent direction. Then the eigenvalues of a dense H are replaced by
+their absolute values, and a sparse H gets a multiple of the identity, the smallest of a geometric sequence that makes
+it positive definite (J. Nocedal, S. Wright, "Numerical optimization", 2006, §3.4). α is halved from 1 until the value
+satisfies Armijo's rule, and is 1 near the minimum, where the method converges quadratically.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ SYMMETRIC = 1e-8  # of the largest entry
 
 
 class Minimum(NamedTuple):
-    """The end of Newton's method, and the history of its steps."""
+    """The result of Newton's method, with the history of its steps."""
 
     x: np.ndarray  # (n,), the minimum
-    value: float  # of the function there
+    value: float  # of the function at x
     values: np.ndarray  # at the start and after every step
     gradient_norms: np.ndarray  # likewise, 2-norm
     lengths: np.ndarray  # α of every step
@@ -46,16 +46,16 @@ def minimize(
     scale: float | None = None,
     max_iterations: int = 100,
 ) -> Minimum:
-    """Find x with ‖∇f(x)‖ ≤ `tolerance` times `scale`, going down from `start` (n,).
+    """Find x with ‖∇f(x)‖ ≤ `tolerance` times `scale`, by Newton's method from `start` (n,).
 
-    value : f; infinite where x is not allowed, which no step enters. gradient : (n,). hessian : (n, n), an array or a SciPy
-    sparse matrix. scale : what the gradient is compared with; its norm at the start if not given.
+    value : f; infinite outside its domain, which no step leaves. gradient : (n,). hessian : (n, n), an array or a SciPy
+    sparse matrix. scale : the reference for the norm of the gradient. Default: its norm at the start.
 
-    Every step brings f down. A start where the gradient vanishes is returned as it is, be it a saddle. After
-    `max_iterations`, or where rounding lets f fall no further, `converged` is False.
+    Every step decreases f. If the gradient vanishes at the start, the start is returned, even if it is a saddle point.
+    After `max_iterations`, or if rounding prevents a further decrease of f, `converged` is False.
 
-    Raises ValueError where the start, f, its gradient or its Hessian there are not finite or do not fit; NoSolution where f
-    does not fall along a direction that leads down, as when the gradient is not that of f.
+    Raises ValueError if the start, or f, its gradient or its Hessian there, are not finite or have the wrong shape;
+    NoSolution if f does not decrease along a descent direction, for example because the gradient is not that of f.
 
     >>> import numpy as np
     >>> rosenbrock = lambda x: (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
@@ -174,6 +174,6 @@ def _line_search(
     if hidden:
         return None
     raise NoSolution(
-        f"the value does not fall from {f:.6g} along a direction in which its slope is {slope:.3g}; does the gradient belong "
-        "to the value, and is it smooth?"
+        f"the value does not decrease from {f:.6g} along a direction in which its slope is {slope:.3g}; does the "
+        "gradient belong to the value, and is it smooth?"
     )

@@ -1,4 +1,4 @@
-"""From a scene to the rows of the COMMAND table: what moves by command, and the tables of its keyframes."""
+"""Compiles prescribed motions of a scene to rows of the COMMAND table, and their keyframes to tables."""
 
 from __future__ import annotations
 

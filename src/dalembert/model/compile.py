@@ -1,4 +1,4 @@
-"""From a scene to a model: names become indices, world points become body points, functions become pointers."""
+"""Compiles a scene to a model: names become indices, world points become body points, functions become pointers."""
 
 from __future__ import annotations
 
@@ -119,7 +119,9 @@ def compile_scene(scene: Scene, *, hubs: bool = True, apart: bool = False, coord
     "maximal", those of bodies, or "joint", for which only joints that close loops are constraints.
     """
     if not scene.bodies and not scene.particles:
-        raise ValueError(f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or add_particles")
+        raise ValueError(
+            f"scene {scene.name!r}: it has nothing that moves; add a body with add_body, or particles with add_particles"
+        )
     layout = build_tree(scene) if coordinates == "joint" else None
     if layout is None:
         require_mass(scene)
@@ -271,7 +273,7 @@ def require_mass(scene: Scene) -> None:
     heavy = next((joint.name for joint in scene.joints.values() if joint.armature > 0.0), None)
     if scene.links or heavy is not None:
         what = f"link {next(iter(scene.links))!r} has no mass" if scene.links else f"joint {heavy!r} has an armature"
-        raise ValueError(f"scene {scene.name!r}: {what}, which takes joint coordinates; pass coordinates='joint'")
+        raise ValueError(f"scene {scene.name!r}: {what}, which needs joint coordinates; pass coordinates='joint'")
 
 
 def _require_movable(joints: Sequence[Joint]) -> None:
@@ -281,8 +283,8 @@ def _require_movable(joints: Sequence[Joint]) -> None:
         if moved and all(end is WORLD or end in moved for end in joint.bodies):
             names = " and ".join(dict.fromkeys(repr(end.name) for end in joint.bodies))
             raise ValueError(
-                f"joint {joint.name!r} connects {names}, which move by command or not at all, whatever a joint asks for; "
-                "leave it out, or give one of them a mass instead of a motion"
+                f"joint {joint.name!r} connects {names}, which have prescribed motions or are fixed; "
+                "leave it out, or give one of them a mass in place of a motion"
             )
 
 

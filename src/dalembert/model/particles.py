@@ -1,4 +1,6 @@
-"""From a scene to rows of tables: particles (`ParticleCompiler`), forces (`ForceCompiler`) and joints (`part_rows`)."""
+"""Compiles parts of a scene to rows of tables: particles (`ParticleCompiler`), forces (`ForceCompiler`) and joints
+(`part_rows`).
+"""
 
 from __future__ import annotations
 

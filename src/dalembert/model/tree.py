@@ -1,8 +1,9 @@
-"""From a scene to a tree of links: the joint that carries each link, and the joints that close loops.
+"""Compiles a scene to a tree of links: the joint that carries each link, and the joints that close loops.
 
 The tree grows from the world, and then from each body that is not in it yet, in the order in which bodies were added,
-breadth first, joints in their own order. Joints between two links of the tree, and those that are no sum of hinges and
-sliders, are loops: constraints on the coordinates. The tables come first, `build_tree`, the entry, after them.
+breadth first, joints in their own order. Joints between two links of the tree, and joints that are not composed of
+hinges and sliders, are loops: constraints on the coordinates. The tables come first, `build_tree`, the entry, after
+them.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def build_tree(scene: Scene) -> Layout:
                 waiting.append(other)
     for link in scene.links.values():
         if link not in known:
-            raise ValueError(f"link {link.name!r}: no joint holds it; connect it to a body or to the world")
+            raise ValueError(f"link {link.name!r}: no joint connects it; connect it to a body or to the world")
     layout.nodes = {place.item: place.number for place in layout.places if place.item is not None}
     layout.loops = [joint for joint in scene.joints.values() if joint.name not in taken]
     _require_resistance(layout)
@@ -251,7 +252,7 @@ def _require_closed(joint: Joint) -> None:
         if error > CLOSED * max(1.0, float(np.abs(part.point_a).max())):
             raise ValueError(
                 f"joint {joint.name!r} is open at the start by {error:.3g}; correct the poses or its points: joint "
-                "coordinates start where the bodies are"
+                "coordinates start at the initial poses"
             )
 
 
@@ -314,7 +315,7 @@ def _require_resistance(layout: Layout) -> None:
         for k in range(first, last):
             if not heavy[i] and layout.freedoms[k][2] == 0.0:
                 raise ValueError(
-                    f"joint {layout.freedom_names[k]!r} moves nothing that has mass; give what it carries a mass, or the "
+                    f"joint {layout.freedom_names[k]!r} moves no mass; give the bodies that it moves a mass, or the "
                     "joint an armature"
                 )
         if parent >= 0:

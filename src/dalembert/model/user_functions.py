@@ -74,7 +74,7 @@ EFFORT = Answer("one number, the effort", ((),))
 FIELD_ANSWER = Answer("a force of shape (3,)", ((3,),))
 WIND_ANSWER = Answer("a velocity of shape (3,)", ((3,),))
 RADIAL = Answer("two numbers, W and dW/dr", ((2,),))
-EVENT = Answer("one number, which changes sign at the event", ((),))
+EVENT = Answer("one number, whose sign change is the event", ((),))
 POSE = Answer("a position of shape (3,), or position and quaternion of shape (7,)", ((3,), (7,)), "iufc")
 COORDINATE = Answer("one number, the value of the coordinate", ((),), "iufc")
 

@@ -1,9 +1,9 @@
-"""The tree of Barnes and Hut: an octree over the particles of a law, with the moments of what is in each cell.
+"""The tree of Barnes and Hut: an octree over the particles of a law, with the moments of each cell.
 
-Particles are sorted by the path from the root to their cell on the last level, three bits a level (G. Morton 1966). What is
-in one cell then is one run, and the tree follows from the keys alone. A cell with one child is left out, so that each node
-has two children at least, and n particles have fewer than 2 n nodes wherever they are. What the last level does not
-separate is one leaf.
+Particles are sorted by the path from the root to their cell on the last level, three bits a level (G. Morton 1966). The
+particles of a cell are then contiguous, and the keys alone define the tree. A cell with one child is left out, so that
+each node has two children at least, and n particles have fewer than 2 n nodes wherever they are. Particles that the
+last level does not separate form one leaf.
 """
 
 import math

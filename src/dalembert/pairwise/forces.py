@@ -264,7 +264,7 @@ def _row(law: RadialLaw, first: int) -> Any:
     if law.method == TREE and not (
         law.kind in (GRAVITATION, COULOMB) and cutoff == math.inf and 0.0 <= law.theta <= 1.0
     ):
-        raise ValueError("a tree is for gravitation and electrostatics without a cut-off, and 0 <= theta <= 1")
+        raise ValueError("theta needs gravitation or electrostatics without a cut-off, and 0 <= theta <= 1")
     row = np.zeros((), LAW)
     for name in ("kind", "method", "strength", "softening", "diameter", "damping", "theta", "ledger", "address"):
         row[name] = getattr(law, name)

@@ -1,4 +1,4 @@
-"""Angles are in radians everywhere. `degrees` writes one that is known in degrees."""
+"""Angles are in radians everywhere. `degrees` converts from degrees."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def degrees(angle: Number) -> float: ...
 @overload
 def degrees(angle: VectorLike | MatrixLike) -> NDArray[np.float64]: ...
 def degrees(angle: NumbersLike) -> Any:
-    """An angle, or an array of angles, that is given in degrees: the same in radians.
+    """Convert an angle, or an array of angles, from degrees to radians.
 
-    It reads like a unit: ``upper=degrees(90)``. (`math.degrees` is the other way: it takes radians and returns degrees.)
+    Use it like a unit: ``upper=degrees(90)``. (`math.degrees` converts the other way, from radians to degrees.)
 
-    Raises ValueError for what is no number, and for numbers that are not finite.
+    Raises ValueError for values that are not numbers or not finite.
 
     >>> import dalembert as dal
     >>> round(dal.degrees(180), 9)

@@ -1,4 +1,4 @@
-"""A rigid body as the user describes it, and the world."""
+"""A rigid body of a scene, and the world."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def require_shape(owner: str, shape: Any) -> None:
 def require_not_exchanged(owner: str, mass: Any, position: Any) -> None:
     """Raises ValueError for a mass that looks like a position."""
     if mass is not None and array_of(mass).shape == (3,):
-        other = f", and position is {position!r:.80}; were the two exchanged?" if array_of(position).ndim == 0 else ";"
+        other = f", and position is {position!r:.80}; are the two exchanged?" if array_of(position).ndim == 0 else ";"
         raise ValueError(
             f"{owner}: mass is {mass!r:.80}, three numbers{other} Give mass= in kg and position=(x, y, z) in m"
         )
@@ -99,6 +99,8 @@ def mass_of_body(
     """Mass (kg), inertia (3, 3) about the centre of mass (kg m²), and the centre of mass (3,) in the frame of the shape (m),
     of the arguments of `Scene.add_body`. Raises ValueError naming the body and the value."""
     center = np.zeros(3)
+    if isinstance(mass, int | float) and mass == 0:
+        raise ValueError(f"{owner}: mass is 0; give kg above zero, or add a fixed object with add_obstacle")
     if shape is not None and inertia is None:
         try:
             solid = mass_properties(shape, mass=mass, density=density)

@@ -1,8 +1,8 @@
-"""Cables: what they run through, their path at the initial pose, and `Scene.cable`.
+"""Cables: the elements of their path, the path at the initial pose, and `Scene.cable`.
 
-The path is the shortest one in this order: straight between the elements, and on each cylinder a geodesic. `trace` finds it
-for given poses, for the length at the start and for pictures; `dynamics.cables` does the same in a run, with velocities, and
-explains the geometry.
+The path is the shortest one in this order: straight between the elements, and on each cylinder a geodesic. `trace`
+finds it for given poses, for the length at the start and for pictures; `dynamics.cables` does the same in a run, with
+velocities, and explains the geometry.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MISFIT = 1e-6  # of the length: a taut cable may be so much shorter than its pat
 
 @dataclass(frozen=True)
 class Eye:
-    """A point that a cable is fixed to, as its end, or runs through.
+    """A point at which a cable ends, or through which it runs.
 
-    body : a body, `WORLD` or a particle, or its name. at : (3,) m, world coordinates at the initial pose; a particle is its
-    own point. friction : coefficient of friction in the eye, for cables that stretch.
+    body : a body, `WORLD` or a particle, or its name. at : (3,) m, world coordinates at the initial pose; not needed
+    for a particle. friction : coefficient of friction in the eye, for cables with `stretch`.
     """
 
     body: str | Frame
@@ -48,15 +48,15 @@ class Eye:
 class Pulley:
     """A cylinder that a cable runs around.
 
-    body : what the pulley is fixed to, or is. at : (3,) m, its centre. axis : (3,) of the cylinder. radius : m, to the middle
-    of the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1) for over it, (0, 0,
-    −1) for under it. turns : full turns beyond that; with none the cable may leave the pulley where its straight way is free.
-    friction : coefficient of friction, for cables that stretch. slips : False for a cable that turns the body with it; then
-    the tensions on its two sides differ by what the body's inertia and other forces take. swivels : True for a block that
-    turns its plane to the cable, as one does that hangs on a hook.
+    body : the body that is the pulley or carries it. at : (3,) m, its centre. axis : (3,) of the cylinder. radius : m,
+    to the middle of the cable. side : (3,) the direction from the centre to the side on which the cable runs: (0, 0, 1)
+    for over it, (0, 0, −1) for under it. turns : additional full turns. Without them the cable can leave the pulley
+    when its straight path is free. friction : coefficient of friction, for cables with `stretch`. slips : False if the
+    cable turns the body without slip; then the tensions on the two sides differ by the inertia of the body and other
+    forces on it. swivels : True if the plane of the pulley follows the cable, as that of a block on a hook does.
 
-    Points and directions are in world coordinates at the initial pose. The cylinder has no flanges: the cable is free to move
-    along the axis, and slides off a body that may roll over. Let the pulley of a load that hangs freely swivel.
+    Points and directions are in world coordinates at the initial pose. The cylinder has no flanges: the cable can move
+    along the axis, and slides off a body that rolls over. Use swivels=True for the pulley of a freely hanging load.
     """
 
     body: str | Frame
@@ -72,9 +72,10 @@ class Pulley:
 
 @dataclass(frozen=True)
 class Drum:
-    """A cylinder that an end of a cable is fixed to, and wound onto: turning the body takes cable in or pays it out.
+    """A cylinder onto which an end of a cable is wound. If the body turns, it takes in cable or pays it out.
 
-    As `Pulley`, but: side : the direction from the centre to where the cable leaves the drum. turns : wound on at the start.
+    Arguments are those of `Pulley`, except: side : the direction from the centre to the point at which the cable leaves
+    the drum. turns : turns of cable on the drum at the start.
     """
 
     body: str | Frame
@@ -139,15 +140,15 @@ class CablePath:
 
 @dataclass(frozen=True, eq=False)
 class Cable:
-    """A cable of a scene; made by `Scene.cable`. Its pieces are joints or forces of the scene: one, or, where the cable turns
-    pulleys, one on each side of such a pulley, "`name`[0]", "`name`[1]", … in order."""
+    """A cable of a scene; made by `Scene.cable`. Its pieces are joints or forces of the scene: one piece, or, if the
+    cable turns pulleys without slip, one on each side of them, called "`name`[0]", "`name`[1]", … in order."""
 
     name: str
     pieces: tuple[Joint | ElasticCable | SlackCable, ...]
 
     @property
     def length(self) -> float:
-        """All of it, what is wound on drums included (m)."""
+        """Total length (m), including the cable on drums."""
         return sum(path_of(piece).length for piece in self.pieces)
 
 
@@ -291,16 +292,18 @@ def resolve_path(items: Sequence[Item], resolver: Resolver) -> list[Element]:
     owner = resolver.owner
     if isinstance(items, str) or not isinstance(items, Sequence) or len(items) < 2:
         raise ValueError(
-            f"{owner}: a path has two ends at least; give path=[(body, point), ..., (body, point)], with Pulley and Drum "
-            "where it runs around cylinders"
+            f"{owner}: a path needs at least two elements; give path=[(body, point), ..., (body, point)], with Pulley "
+            "and Drum for cylinders"
         )
     elements = [_element(i, item, resolver) for i, item in enumerate(items)]
     last = len(elements) - 1
     for i, element in enumerate(elements):
         if element.kind in (PULLEY, BLOCK) and i in (0, last):
-            raise ValueError(f"{owner}: path[{i}] is a Pulley, and a cable ends at an Eye, a (body, point) or a Drum")
+            raise ValueError(
+                f"{owner}: path[{i}] is a Pulley, but a cable must end at an Eye, a (body, point) or a Drum"
+            )
         if element.kind == DRUM and 0 < i < last:
-            raise ValueError(f"{owner}: path[{i}] is a Drum, to which a cable is fixed by an end; take a Pulley there")
+            raise ValueError(f"{owner}: path[{i}] is a Drum, but only an end of a cable can be on a Drum; use a Pulley")
     for i, element in enumerate(elements):
         if element.kind != POINT:
             _require_outside(i, element, elements, owner)
@@ -324,20 +327,21 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
         frame = resolver.frame(item.body)
         friction = resolver.number(f"{name}.friction", item.friction, 0.0)
         return Element(POINT, frame, resolver.point(f"{name}.at", frame, item.at), friction=friction)
+    if isinstance(item, Body):
+        raise ValueError(f"{resolver.owner}: {name} is body {item.name!r}, without a point; give (body, point)")
     if not isinstance(item, Pulley | Drum):
         raise ValueError(
             f"{resolver.owner}: {name} is {item!r:.60}; give (body, point), a particle, an Eye, a Pulley or a Drum"
         )
     frame = resolver.frame(item.body)
     if isinstance(frame, Particle):
-        raise ValueError(f"{resolver.owner}: {name} is on {frame.name}, a particle, which has no axes; take a body")
+        raise ValueError(f"{resolver.owner}: {name} is on {frame.name}, a particle, which has no axes; use a body")
     axis, side = resolver.unit(f"{name}.axis", item.axis), resolver.unit(f"{name}.side", item.side)
     across = side - (side @ axis) * axis
     if np.linalg.norm(across) < ALIKE:
         raise ValueError(
-            f"{resolver.owner}: {name}.side {side.tolist()} is along the axis, so that the side on which the cable runs is "
-            f"not "
-            "defined; give the direction from the centre to the cable"
+            f"{resolver.owner}: {name}.side {side.tolist()} is along the axis, so the side of the cable is "
+            "undefined; give the direction from the centre to the cable"
         )
     drum = isinstance(item, Drum)
     turns = resolver.number(f"{name}.turns", item.turns, 0.0)
@@ -346,13 +350,11 @@ def _element(i: int, item: Item, resolver: Resolver) -> Element:
     swivels = isinstance(item, Pulley) and item.swivels
     if isinstance(item, Pulley) and item.swivels and not item.slips:
         raise ValueError(
-            f"{resolver.owner}: {name} swivels and does not slip, and a cable turns a pulley only about an axis that its "
-            f"body keeps; "
-            "leave one of them out"
+            f"{resolver.owner}: {name} swivels and does not slip, which exclude each other; leave one of them out"
         )
     return Element(
         DRUM if drum else BLOCK if swivels else PULLEY, frame, resolver.point(f"{name}.at", frame, item.at), axis,
-        across / np.linalg.norm(across), resolver.positive(f"{name}.radius", item.radius, " m"), 1.0, turns,
+        across / np.linalg.norm(across), resolver.positive(f"{name}.radius", item.radius, "m"), 1.0, turns,
         0.0 if isinstance(item, Drum) else resolver.number(f"{name}.friction", item.friction, 0.0),
         True if isinstance(item, Drum) else bool(item.slips),
     )  # fmt: skip
@@ -388,9 +390,8 @@ def _sense(i: int, element: Element, elements: Sequence[Element], owner: str) ->
         return (1.0, -1.0)[wanted[0]]
     if not wanted or abs(ways[0][1] - ways[1][1]) < ALIKE * element.radius:
         raise ValueError(
-            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not say on which side the cable runs: it "
-            f"fits both ways "
-            "around, or none; give the direction from the centre to the cable"
+            f"{owner}: path[{i}].side {np.round(element.side, 6).tolist()} does not determine the side of the "
+            "cable; give the direction from the centre to the cable"
         )
     return 1.0 if ways[0][1] < ways[1][1] else -1.0
 
@@ -484,18 +485,19 @@ class CableMethods:
     ) -> Cable:  # fmt: skip
         """A cable without mass through eyes, around pulleys and onto drums.
 
-        path : its elements in order, two at least: (body, point), a particle, `Eye`, `Pulley`, `Drum`; it ends at points or
-            drums. Points are in world coordinates at the initial pose.
-        length : of all of it, what is wound on drums included (m); that of the path at the start if not given.
-        slack : False: a taut cable, whose length is a constraint; it would push rather than go slack. True: its length is a
-            limit, and it goes slack. Then it acts on two bodies at most, and the run takes time steps.
-        stretch : E A (N), for a cable that stretches instead: its tension is E A (ℓ − length)/length + damping · ℓ̇, and
-        never
-            below zero. damping : N s/m.
-        creep : m/s; cables slide over pulleys and eyes with friction at this speed and more with full friction, and creep at
-            less. A cable with friction takes `stretch`.
+        path : its elements in order, at least two: (body, point), a particle, `Eye`, `Pulley`, `Drum`. The ends are
+            points or drums. Points are in world coordinates at the initial pose.
+        length : total length, including the cable on drums (m). Default: the length of the path at the start.
+        slack : False: the cable stays taut; its length is an equality constraint, which can also push. True: the length
+            is an upper limit, and the cable can go slack. Such a cable acts on at most two bodies and needs method
+            "time_stepping".
+        stretch : E A (N), for an elastic cable. Its tension is E A (ℓ − length)/length + damping · ℓ̇, and never
+            negative. damping : N s/m.
+        creep : m/s. Friction on pulleys and eyes grows with the sliding speed and is full from this speed on. Friction
+            needs `stretch`.
 
-        Returns the `Cable`; its pieces are in `joints` or `forces`. Raises ValueError, naming the element and the value.
+        Returns the `Cable`; its pieces are in `joints` or `forces`. Raises ValueError, naming the element and the
+        value.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("Atwood's machine")
@@ -514,9 +516,9 @@ class CableMethods:
         _require_frictionless(elements, stretch, resolver)
         pieces = cut(elements)
         at_start = [length_of(piece) for piece in pieces]
-        whole = sum(at_start) if length is None else resolver.positive("length", length, " m")
+        whole = sum(at_start) if length is None else resolver.positive("length", length, "m")
         _require_length(whole, sum(at_start), stretch is not None, slack, resolver)
-        pace = resolver.positive("creep", creep, " m/s")
+        pace = resolver.positive("creep", creep, "m/s")
         paths = [
             CablePath(piece, own * whole / sum(at_start), pace) for piece, own in zip(pieces, at_start, strict=True)
         ]
@@ -537,9 +539,8 @@ def _require_frictionless(elements: Sequence[Element], stretch: float | None, re
     for i, element in enumerate(elements):
         if element.friction > 0.0 and stretch is None:
             raise ValueError(
-                f"{resolver.owner}: path[{i}].friction is {element.friction:g}, and only cables that stretch have friction; "
-                f"give "
-                "stretch=E A in N (a large one for a stiff cable)"
+                f"{resolver.owner}: path[{i}].friction is {element.friction:g}, but only cables with stretch have friction; "
+                "give stretch=E A in N (a large value for a stiff cable)"
             )
 
 
@@ -549,13 +550,11 @@ def _require_length(whole: float, at_start: float, stretches: bool, slack: bool,
         return
     if whole < at_start * (1.0 - MISFIT):
         raise ValueError(
-            f"{resolver.owner}: its length {whole:g} m is less than that of its path at the start, {at_start:.6g} m; leave "
-            f"length "
-            "out, move the bodies, or give stretch=E A for a cable that stretches"
+            f"{resolver.owner}: its length {whole:g} m is less than that of its path at the start, {at_start:.6g} m; "
+            "leave length out, move the bodies, or give stretch=E A for an elastic cable"
         )
     if not slack and whole > at_start * (1.0 + MISFIT):
         raise ValueError(
-            f"{resolver.owner}: its length {whole:g} m is more than that of its path at the start, {at_start:.6g} m, and a "
-            f"taut "
-            "cable is as long as its path; leave length out, or give slack=True"
+            f"{resolver.owner}: its length {whole:g} m is more than that of its path at the start, {at_start:.6g} m, but a "
+            "taut cable must be as long as its path; leave length out, or give slack=True"
         )

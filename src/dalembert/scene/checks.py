@@ -1,6 +1,6 @@
-"""The checks of what a user writes: a positive number, an array of numbers, a quaternion, a colour; and rotations.
+"""Checks of user input: positive numbers, arrays, quaternions, colours; and rotations.
 
-Each check raises a ``ValueError`` that names the object, the value and the way out.
+Each check raises a ``ValueError`` that names the object and the value, and says what to write.
 """
 
 from __future__ import annotations

@@ -54,4 +54,4 @@ def color_text(owner: str, value: object) -> str:
         return NAMES[name]
     near = difflib.get_close_matches(name, NAMES, n=3, cutoff=0.7)
     meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    raise ValueError(f"{owner}: color is {value!r:.80}, which is no color{meant or '; ' + way}")
+    raise ValueError(f"{owner}: color is {value!r:.80}, which is not a color{meant or '; ' + way}")

@@ -1,9 +1,8 @@
-"""Contact as the user describes it: materials, obstacles that do not move, and which pairs touch.
+"""Contact in a scene: materials, fixed obstacles, and rules for pairs.
 
-A body or an obstacle takes part in contact when it has a material: its own, or that of the scene. The friction of two
-that meet is the geometric mean of theirs, √(μ_a μ_b), and so is that against rolling and spinning; the restitution is the
-larger of the two, unless a rule sets them.
-Two bodies that a joint connects do not touch, unless a rule enables it.
+Bodies and obstacles collide if they have a material: their own, or that of the scene. The friction of a pair is the
+geometric mean of both coefficients, √(μ_a μ_b), as are rolling and torsional friction; the restitution is the larger of
+the two. A rule can set other values. Two bodies that a joint connects do not collide, unless a rule enables it.
 """
 
 from __future__ import annotations
@@ -40,17 +39,17 @@ SHOWN = ("friction", "restitution")  # always; others where they are given
 
 @dataclass(frozen=True, repr=False)
 class Material:
-    """A surface: Coulomb's friction, restitution, and what resists rolling and spinning.
+    """The properties of a surface: Coulomb friction, restitution, and resistance to rolling and spinning.
 
-    friction : coefficient μ ≥ 0 of Coulomb's law, that of sliding.
-    restitution : 0 ≤ e ≤ 1.
-    rolling_friction, torsional_friction : m. A contact that bears N resists rolling with a torque up to rolling_friction N,
-        and turning about its normal with one up to torsional_friction N.
-    static_friction, stribeck_velocity : Stribeck's law, μ(v) = μ + (static_friction − μ) exp(−(v/stribeck_velocity)²) at the
-        sliding speed v (m/s), that at the start of a step. Both or neither are given; static_friction is not below friction.
-    stiffness, damping : N/m, N s/m; a compliant surface. Each contact point pushes with stiffness δ + damping δ̇ where it
-        overlaps by δ, and never pulls. Without a stiffness the surface is rigid. A surface that has one has no restitution,
-        as its spring gives back what it takes.
+    friction : coefficient μ ≥ 0 of sliding friction in Coulomb's law.
+    restitution : coefficient, 0 ≤ e ≤ 1.
+    rolling_friction, torsional_friction : m. A contact with normal force N resists rolling with a torque of at most
+        rolling_friction N, and spinning about its normal with at most torsional_friction N.
+    static_friction, stribeck_velocity : Stribeck's law, μ(v) = μ + (static_friction − μ) exp(−(v/stribeck_velocity)²)
+        with the sliding speed v (m/s) at the start of a step. Give both or neither, with static_friction ≥ friction.
+    stiffness, damping : N/m, N s/m; for a compliant surface. The normal force of a contact point with overlap δ is
+        stiffness δ + damping δ̇, and never negative. Without stiffness the surface is rigid. A compliant surface has no
+        restitution, because its spring returns the energy.
 
     Raises ValueError for a coefficient out of range.
 
@@ -79,19 +78,19 @@ class Material:
             raise ValueError(f"Material: {given} is {getattr(self, given):g} without {other}; give both, or neither")
         if static is not None and static < self.friction:
             raise ValueError(
-                f"Material: static_friction is {static:g}, below friction, {self.friction:g}, which is that of sliding; "
+                f"Material: static_friction is {static:g}, below friction, {self.friction:g}, the coefficient of sliding; "
                 "exchange them"
             )
 
         if self.stiffness is None and self.damping > 0.0:
             raise ValueError(
                 f"Material: damping is {self.damping:g} N s/m without a stiffness; give a stiffness, in N/m, or for a rigid "
-                "surface that bounces less a smaller restitution"
+                "surface a smaller restitution"
             )
         if self.stiffness is not None and self.restitution > 0.0:
             raise ValueError(
-                f"Material: restitution is {self.restitution:g} with a stiffness of {self.stiffness:g} N/m; a spring gives "
-                "back what it takes, so leave restitution out, and give a damping if it is to take some"
+                f"Material: restitution is {self.restitution:g} with a stiffness of {self.stiffness:g} N/m; a compliant "
+                "surface has no restitution; use damping in place of it"
             )
 
     def __repr__(self) -> str:
@@ -100,12 +99,12 @@ class Material:
 
     @property
     def resists_turning(self) -> bool:
-        """Whether it has rolling or torsional friction."""
+        """Whether the surface has rolling or torsional friction."""
         return self.rolling_friction > 0.0 or self.torsional_friction > 0.0
 
     @property
     def is_simple(self) -> bool:
-        """Whether it has Coulomb's friction and is rigid, and nothing else."""
+        """Whether the surface is rigid and has nothing but Coulomb friction."""
         return not self.resists_turning and self.static_friction is None and self.stiffness is None
 
 
@@ -253,14 +252,14 @@ class ContactMethods:
         surface_velocity: VectorLike | None = None,
         surface_spin: VectorLike | None = None,
     ) -> Obstacle | Body:
-        """Add something that bodies touch and that nothing pushes away.
+        """Add a fixed object that bodies collide with.
 
-        shape : a solid; a surface: a `Mesh`, `TriangleMesh` or `HeightField`, which keeps bodies on the side where its
-            normals point; or `HalfSpace()`, the ground z ≤ 0.
+        shape : a solid; a surface: a `Mesh`, `TriangleMesh` or `HeightField`, which keeps bodies on the side to which
+            its normals point; or `HalfSpace()`, the ground z ≤ 0.
         position, orientation : (3,) m and (w, x, y, z) of the shape's frame in the world.
-        material : its surface; that of the scene if not given, or Material() where the scene has none.
-        motion, surface_velocity, surface_spin : as of `Scene.add_body`. An obstacle with one of them is a kinematic body,
-            of any of these shapes, and is returned as one: it is among `Scene.bodies`.
+        material : its surface. Default: that of the scene, or Material() if the scene has none.
+        motion, surface_velocity, surface_spin : see `Scene.add_body`. An obstacle with one of them is a kinematic body,
+            of any of these shapes. It is returned as a body and listed in `Scene.bodies`.
 
         Raises ValueError naming the obstacle and the value.
         """
@@ -268,9 +267,11 @@ class ContactMethods:
         owner = f"obstacle {name!r}"
         made_of = surface(owner, material, self.material or Material())
         if made_of is None:
-            raise ValueError(f"{owner}: material is None, and an obstacle without contact does nothing; leave it out")
+            raise ValueError(
+                f"{owner}: material is None, and an obstacle without a material has no effect; leave it out"
+            )
         if name in self.bodies:
-            raise ValueError(f"{owner}: a body has that name already; choose another")
+            raise ValueError(f"{owner}: a body already has that name; choose another")
         if not isinstance(shape, Shape):
             raise ValueError(
                 f"{owner}: shape is {shape!r:.80}; give a shape, such as HalfSpace() for the ground, or Box(...)"
@@ -303,12 +304,13 @@ class ContactMethods:
         rolling_friction: float | None = None,
         torsional_friction: float | None = None,
     ) -> None:
-        """Say how two touch: `a` and `b` are bodies, obstacles or their names, or names of groups.
+        """Set the contact properties of a pair. `a` and `b` are bodies, obstacles or their names, or names of groups.
 
-        enabled : False lets them pass through each other. friction, restitution, rolling_friction (m), torsional_friction
-        (m) : of this pair, instead of what the two materials make. The last rule that fits a pair counts.
+        enabled : False turns off their collisions. friction, restitution, rolling_friction (m), torsional_friction (m)
+        : values for this pair, instead of those combined from the two materials. The last rule that applies to a pair
+        is used.
 
-        Raises ValueError for an unknown name, or a coefficient out of range.
+        Raises ValueError for an unknown name or a coefficient out of range.
         """
         names = [item if isinstance(item, str) else item.name for item in (a, b)]
         owners: list[Touching] = [*self.bodies.values(), *self.obstacles.values()]
@@ -316,12 +318,12 @@ class ContactMethods:
         for name in names:
             if name not in self.bodies and name not in self.obstacles and name not in groups:
                 raise ValueError(
-                    f"set_contact: {name!r} is no body, obstacle or group of this scene"
+                    f"set_contact: {name!r} is not a body, obstacle or group of this scene"
                     f"{meant(name, [*self.bodies, *self.obstacles, *groups], 'bodies, obstacles and groups')}"
                 )
         if names[0] == names[1] and names[0] not in groups:
             raise ValueError(
-                f"set_contact: both are {names[0]!r}, which does not touch itself; name two things, or a group"
+                f"set_contact: both are {names[0]!r}, which does not touch itself; name two objects, or a group"
             )
         given = {
             "friction": friction, "restitution": restitution, "rolling_friction": rolling_friction,
@@ -355,8 +357,8 @@ def require_convex(owner: str, shape: Any) -> None:
     if isinstance(shape, Shape) and shape.has_surface:
         name = type(shape).__name__
         raise ValueError(
-            f"{owner}: a {name} can be an obstacle only (add_obstacle), as it has no convex inside to touch with; for a body "
-            "that moves give ConvexHull(vertices), or a Compound of convex pieces"
+            f"{owner}: a {name} can be an obstacle only (add_obstacle), because it is not convex; for a moving "
+            "body use ConvexHull(vertices), or a Compound of convex pieces"
         )
 
 

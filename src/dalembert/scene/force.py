@@ -1,4 +1,4 @@
-"""Forces on bodies as the user describes them: the base class, and the methods of `Scene` that add forces.
+"""Forces on bodies in a scene: the base class, and the methods of `Scene` that add forces.
 
 Points and axes are in world coordinates at the initial pose. The files in `forces` define one force each.
 """
@@ -125,8 +125,8 @@ class ForceMethods:
     _new_name: Callable[..., None]
 
     def add_force(self, name: str, force: ForceOfBodies) -> ForceOfBodies:
-        """Add a force of `dalembert.scene.forces`, such as `Spring(a, b, …)`. Returns it, with names replaced by what they
-        name. Raises ValueError, naming the force and the value."""
+        """Add a force of `dalembert.scene.forces`, such as `Spring(a, b, …)`. Returns it, with names replaced by the
+        objects. Raises ValueError, naming the force and the value."""
         force.name = name
         force.resolve(Resolver(self, force.owner))
         self._new_name(name, self.forces, force.kind)
@@ -137,8 +137,8 @@ class ForceMethods:
         self, name: str, a: End, b: End, at_a: Point | None = None, at_b: Point | None = None, *,
         stiffness: float, damping: float = 0.0, rest: float | None = None,
     ) -> Spring:  # fmt: skip
-        """A damped spring between two points: stiffness N/m, damping N s/m, rest length m (the initial one). A particle is
-        its own point."""
+        """Add a damped spring between two points: stiffness N/m, damping N s/m, rest length m (default: the initial
+        length). A particle needs no point."""
         from .forces.spring import Spring
 
         spring = Spring(a, b, at_a, at_b, stiffness=stiffness, damping=damping, rest=rest)
@@ -148,7 +148,7 @@ class ForceMethods:
         self, name: str, joint: str | Joint, *, stiffness: float, damping: float = 0.0, rest: float = 0.0,
         coordinate: Coordinate | None = None,
     ) -> TorsionSpring:  # fmt: skip
-        """A damped spring on the coordinate of a joint: N m/rad, N m s/rad on a hinge; N/m, N s/m on a slider."""
+        """Add a damped spring on the coordinate of a joint: N m/rad, N m s/rad on a hinge; N/m, N s/m on a slider."""
         from .forces.torsion_spring import TorsionSpring
 
         spring = TorsionSpring(joint, stiffness=stiffness, damping=damping, rest=rest, coordinate=coordinate)
@@ -158,7 +158,9 @@ class ForceMethods:
         self, name: str, bodies: Sequence[str | Frame] | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
         angular: float = 0.0, angular_quadratic: float = 0.0,
     ) -> Drag:  # fmt: skip
-        """−(linear + quadratic |v|) v on each body (N s/m, N s²/m²), and the same on its spin (N m s, N m s²)."""
+        """Add drag −(linear + quadratic |v|) v on each body (N s/m, N s²/m²), and the same on its rotation (N m s, N m
+        s²).
+        """
         from .forces.drag import Drag
 
         values = {"linear": linear, "quadratic": quadratic, "angular": angular, "angular_quadratic": angular_quadratic}
@@ -169,9 +171,9 @@ class ForceMethods:
         at: Point | None = None, frame: Literal["world", "body"] = "world",
         function: Callable[[float, Array, Array, Array, Array], VectorLike] | None = None,
     ) -> ExternalForce:  # fmt: skip
-        """A force (N) at a point that moves with the body (its centre of mass), and a torque (N m).
+        """Add a force (N) at a point that moves with the body (default: its centre of mass), and a torque (N m).
 
-        frame : "world", or "body" for axes that turn with it.
+        frame : axes of the force: "world", or "body" for axes that turn with the body.
         function : (t, x, q, v, ω) → (3,) force or (6,) force and torque, instead of constants; compiled by Numba, or
             plain Python, which is slower.
         """
@@ -192,13 +194,14 @@ class ForceMethods:
         position: float = 0.0, stiffness: float = 0.0, limit: float = np.inf,
         function: Callable[[float, float, float], Number] | None = None, coordinate: Coordinate | None = None,
     ) -> Motor:  # fmt: skip
-        """A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), clamped to ±
-        limit (N m or N).
+        """Add a motor on the coordinate s of a joint. Its effort is effort + stiffness (position − s) + damping (speed
+        − ṡ), clamped to ±limit (N m or N).
 
-        With a speed and no damping it is an ideal motor: whatever effort within ± limit makes ṡ the speed. A run with one
-        takes time steps (method "time_stepping"). There stiffness and damping are implicit, and stable for any value.
+        With a speed and no damping it is an ideal motor: its effort is the one, within ±limit, that makes ṡ equal to
+        the speed. Ideal motors need method "time_stepping". In this method stiffness and damping are implicit, and
+        stable for any value.
 
-        function : (t, s, ṡ) → effort, instead; compiled by Numba, or plain Python, which is slower.
+        function : (t, s, ṡ) → effort, in place of this formula; compiled by Numba, or plain Python, which is slower.
         """
         from .forces.motor import Motor
 
@@ -214,11 +217,11 @@ class ForceMethods:
         self, name: str, joint: str | Joint, *, lower: float | None = None, upper: float | None = None,
         restitution: float = 0.0, coordinate: Coordinate | None = None,
     ) -> Limit:  # fmt: skip
-        """Stops of a joint: lower ≤ s ≤ upper (rad or m; 0 is the initial pose). It bounces off them with `restitution`.
-        A joint that starts beyond a stop is brought to it in the first steps; the energy of that is an error, of
-        projection.
+        """Add stops to a joint: lower ≤ s ≤ upper (rad or m; 0 is the initial pose). The joint bounces off them with
+        `restitution`. A joint that starts beyond a stop is moved to it in the first steps; the energy of this
+        correction counts as projection error.
 
-        A run with limits takes time steps (method "time_stepping").
+        Stops need method "time_stepping".
         """
         from .forces.limit import Limit
 
@@ -228,14 +231,14 @@ class ForceMethods:
     def joint_friction(
         self, name: str, joint: str | Joint, *, effort: float, coordinate: Coordinate | None = None
     ) -> JointFriction:
-        """Dry friction in a joint: as much as `effort` (N m or N) against its motion, and what it takes to hold it at rest.
+        """Add dry friction to a joint: `effort` (N m or N) against its motion, and at most `effort` at rest.
 
-        A run with dry friction takes time steps (method "time_stepping").
+        Dry friction needs method "time_stepping".
         """
         from .forces.limit import JointFriction
 
         return self.add_force(name, JointFriction(joint, effort=effort, coordinate=coordinate))
 
     def limited_forces(self) -> list[str]:
-        """Names of stops, of dry friction and of motors without damping, which only time steps can run."""
+        """Names of stops, of dry friction and of motors without damping, which need method "time_stepping"."""
         return [force.name for force in self.forces.values() if isinstance(force, Force) and force.limited]

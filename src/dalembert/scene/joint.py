@@ -1,6 +1,7 @@
-"""Joints as the user describes them: what they are composed of, and the methods of `Scene` that add joints.
+"""Joints in a scene: their parts, and the methods of `Scene` that add joints.
 
-Points and axes are in world coordinates at the initial pose. The files in `joints` define joints as compositions of parts.
+Points and axes are in world coordinates at the initial pose. The files in `joints` define joints as compositions of
+parts.
 """
 
 from __future__ import annotations
@@ -163,8 +164,8 @@ class Curve:
     ----------
     function : s → (3,) point in m, smooth on [first, last].
     first, last : range of the parameter.
-    closed : whether the curve closes on itself smoothly. An open one goes on straight past its ends.
-    pieces : number of pieces; their error falls as its sixth power.
+    closed : whether the curve closes on itself smoothly. An open curve continues straight past its ends.
+    pieces : number of pieces n; the error decreases as n⁻⁶.
 
     >>> import numpy as np
     >>> ring = Curve(lambda s: (np.cos(s), np.sin(s), 0.0), 0.0, 2 * np.pi, closed=True)
@@ -178,7 +179,7 @@ class Curve:
     _table: list[np.ndarray] = field(default_factory=list, repr=False, compare=False)
 
     def table(self) -> np.ndarray:
-        """The flat table that `dynamics` reads."""
+        """The curve as a flat array, for compiled code."""
         if not self._table:
             self._table.append(_tabulate(self))
         return self._table[0]
@@ -205,9 +206,9 @@ def _tabulate(curve: Curve) -> np.ndarray:
         raise ValueError("curve: its function must return three finite numbers for every parameter in its range")
     extent = np.ptp(points.reshape(-1, 3), axis=0).max()
     if np.linalg.norm(np.diff(points, axis=1), axis=2).min() <= 1e-12 * extent:
-        raise ValueError("curve: two points of it coincide; it must move with its parameter")
+        raise ValueError("curve: two of its points coincide; it must move with its parameter")
     if curve.closed and np.linalg.norm(points[0, 0] - points[-1, -1]) > 1e-9 * extent:
-        raise ValueError("curve: it is called closed, but its ends differ; give closed=False, or the full period")
+        raise ValueError("curve: closed is True, but its ends differ; give closed=False, or the full period")
     coefficients = np.linalg.solve(np.vander(nodes, increasing=True), points)
     coefficients /= (width ** np.arange(6))[None, :, None]
     return np.concatenate([[float(curve.closed), curve.first, width, float(curve.pieces)], coefficients.ravel()])
@@ -238,8 +239,8 @@ class JointMethods:
         return j, which
 
     def add_joint(self, name: str, joint: Composition) -> Joint:
-        """Add a joint of `dalembert.scene.joints`, such as `Hinge(a, b, at, axis)`. Returns what it is composed of.
-        Raises ValueError, naming the joint and the value."""
+        """Add a joint of `dalembert.scene.joints`, such as `Hinge(a, b, at, axis)`. Returns the joint, or the parts
+        that it is composed of. Raises ValueError, naming the joint and the value."""
         from .resolve import Resolver
 
         self._new_name(name, self.joints, joint.kind)
@@ -250,13 +251,17 @@ class JointMethods:
         return joint
 
     def ball(self, name: str, a: End, b: End, at: Point, *, at_b: Point | None = None) -> Joint:
-        """A point of b stays at a point of a: 3 constraints. If `at_b` is not `at`, the joint is open."""
+        """Add a ball joint: a point of b stays at a point of a. 3 constraints. If `at_b` differs from `at`, the joint
+        starts open.
+        """
         from .joints.standard import Ball
 
         return self.add_joint(name, Ball(a, b, at, at_b=at_b))
 
     def attach(self, name: str, particles: Particle | Sequence[Particle], body: End) -> list[Joint]:
-        """Attach particles to a body where they are: ball joints, called "`name`[i]" where there are several."""
+        """Attach particles to a body at their positions, by ball joints. Several joints are called "`name`[0]",
+        "`name`[1]", ….
+        """
         many = [particles] if isinstance(particles, Particle) else list(particles)
         if not all(isinstance(each, Particle) for each in many):
             raise ValueError(
@@ -269,13 +274,15 @@ class JointMethods:
         self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None,
         axis_b: VectorLike | None = None,
     ) -> Joint:  # fmt: skip
-        """b turns about an axis of a: 5 constraints. The angle is 0 at the initial pose, positive by the right hand."""
+        """Add a hinge: b turns about an axis of a. 5 constraints. The angle is 0 at the initial pose and follows the
+        right-hand rule.
+        """
         from .joints.standard import Hinge
 
         return self.add_joint(name, Hinge(a, b, at, axis, at_b=at_b, axis_b=axis_b))
 
     def slider(self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None) -> Joint:
-        """b slides along an axis of a without turning: 5 constraints."""
+        """Add a slider: b slides along an axis of a without turning. 5 constraints."""
         from .joints.standard import Slider
 
         return self.add_joint(name, Slider(a, b, at, axis, at_b=at_b))
@@ -283,7 +290,7 @@ class JointMethods:
     def cylindrical(
         self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None
     ) -> Joint:
-        """b slides along and turns about an axis of a: 4 constraints."""
+        """Add a cylindrical joint: b slides along and turns about an axis of a. 4 constraints."""
         from .joints.standard import Cylindrical
 
         return self.add_joint(name, Cylindrical(a, b, at, axis, at_b=at_b))
@@ -292,13 +299,15 @@ class JointMethods:
         self, name: str, a: End, b: End, at: Point, axis_a: VectorLike, axis_b: VectorLike, *,
         at_b: Point | None = None,
     ) -> Joint:  # fmt: skip
-        """A cross: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles: 4 constraints."""
+        """Add a universal joint: `axis_a`, fixed in a, and `axis_b`, fixed in b, meet at a point at right angles. 4
+        constraints.
+        """
         from .joints.standard import Universal
 
         return self.add_joint(name, Universal(a, b, at, axis_a, axis_b, at_b=at_b))
 
     def weld(self, name: str, a: End, b: End, at: Point, *, at_b: Point | None = None) -> Joint:
-        """b is fixed to a at the initial pose: 6 constraints."""
+        """Fix b to a at the initial pose. 6 constraints."""
         from .joints.standard import Weld
 
         return self.add_joint(name, Weld(a, b, at, at_b=at_b))
@@ -307,8 +316,8 @@ class JointMethods:
         self, name: str, a: End, b: End, at_a: Point | None = None, at_b: Point | None = None, *,
         length: float | None = None,
     ) -> Joint:  # fmt: skip
-        """Two points keep their distance (m; the initial one where no length is given): 1 constraint. A particle is its
-        own point."""
+        """Add a massless rod: two points keep their distance (m; default: the initial distance). 1 constraint. A
+        particle needs no point."""
         from .joints.standard import Rod
 
         return self.add_joint(name, Rod(a, b, at_a, at_b, length=length))
@@ -316,7 +325,7 @@ class JointMethods:
     def point_on_line(
         self, name: str, a: End, b: End, at: Point, axis: VectorLike, *, at_b: Point | None = None
     ) -> Joint:
-        """A point of b stays on a line of a through `at`: 2 constraints."""
+        """Keep a point of b on a line of a through `at`. 2 constraints."""
         from .joints.standard import PointOnLine
 
         return self.add_joint(name, PointOnLine(a, b, at, axis, at_b=at_b))
@@ -324,21 +333,22 @@ class JointMethods:
     def point_on_plane(
         self, name: str, a: End, b: End, at: Point, normal: VectorLike, *, at_b: Point | None = None
     ) -> Joint:
-        """A point of b stays in a plane of a through `at`: 1 constraint."""
+        """Keep a point of b in a plane of a through `at`. 1 constraint."""
         from .joints.standard import PointOnPlane
 
         return self.add_joint(name, PointOnPlane(a, b, at, normal, at_b=at_b))
 
     def point_on_curve(self, name: str, a: End, b: End, at: Point, curve: Curve) -> Joint:
-        """The point `at` of b stays on a curve of a (a bead on a wire), given in world coordinates: 2 constraints."""
+        """Keep the point `at` of b on a curve of a (a bead on a wire), given in world coordinates. 2 constraints."""
         from .joints.standard import PointOnCurve
 
         return self.add_joint(name, PointOnCurve(a, b, at, curve))
 
     def gear(self, name: str, first: str | Joint, second: str | Joint, ratio: float) -> Joint:
-        """Coordinate of `second` = ratio × coordinate of `first`: 1 constraint.
+        """Couple two joints: coordinate of `second` = ratio × coordinate of `first`. 1 constraint.
 
-        Two hinges make gears (a negative ratio for outer teeth), a hinge and a slider a rack (ratio in m/rad).
+        Two hinges are a pair of gears (with a negative ratio for external gears), a hinge and a slider a rack and
+        pinion (ratio in m/rad).
         """
         from .joints.standard import Gear
 
@@ -348,16 +358,17 @@ class JointMethods:
         self, name: str, joint: str | Joint, motion: Callable[[float], float] | Keyframes | Literal["set"] | None = None, *,
         speed: float | None = None, coordinate: Coordinate | None = None,
     ) -> Joint:  # fmt: skip
-        """Prescribe the coordinate of a hinge, slider or cylindrical joint: s = s(t), 1 constraint. It is 0 at the initial
-        pose, so that a motion starts at 0, and velocities at the start must fit it; else pass assemble=True to the run.
+        """Prescribe the coordinate of a hinge, slider or cylindrical joint, s = s(t). 1 constraint. s(0) must be 0, the
+        initial pose, and initial velocities must match; otherwise pass assemble=True to the run.
 
-        motion : a function of time (s) → s (rad or m), compiled by Numba, or plain Python, which is slower; or `Keyframes`
-            of numbers; or "set": it stays where it is until `Simulation.set_motion` sets another value or speed.
-        speed : instead, s = speed · t (rad/s or m/s), until `Simulation.set_motion` sets it: an ideal motor without limit.
-        coordinate : "angle" or "displacement", of a joint that has both.
+        motion : a function of time (s) → s (rad or m), compiled by Numba, or plain Python, which is slower; or
+            `Keyframes` of numbers; or "set": s is constant until `Simulation.set_motion` sets another value or speed.
+        speed : in place of motion, s = speed · t (rad/s or m/s), until `Simulation.set_motion` changes it: an ideal
+            motor without limit.
+        coordinate : "angle" or "displacement", for a joint that has both.
 
-        Whatever effort that takes acts: it is in `Simulation.efforts`, and its work in the ledger, under `name`.
-        Raises ValueError and TypeError for a motion that cannot be, naming it and the value.
+        The required effort is in `Simulation.efforts`, and its work in the ledger, both under `name`. Raises ValueError
+        and TypeError for invalid motions, naming the motion and the value.
         """
         from .joints.standard import PrescribedMotion
 
@@ -368,11 +379,11 @@ class JointMethods:
         jacobian: Callable[[Array, Array], MatrixLike] | None = None,
         bias: Callable[[Array, Array, Array, Array], VectorLike] | None = None,
     ) -> Joint:  # fmt: skip
-        """A constraint of the user's own, C(x, q) = 0, on up to four bodies.
+        """Add your own constraint, C(x, q) = 0, on up to four bodies.
 
         function : (x, q) → (rows,) with x (k, 3) positions in m and q (k, 4) quaternions of the k bodies; compiled by
-            Numba, or plain Python, which is slower. Without `jacobian` its derivatives are taken by a complex step, so
-            that it must be made of analytic operations (no abs, no comparisons).
+            Numba, or plain Python, which is slower. Without `jacobian` its derivatives are computed by a complex step,
+            so it must use analytic operations only (no abs, no comparisons).
         jacobian : (x, q) → (rows, 6 k), Ċ = J (v, ω, v, ω, …). bias : (x, q, v, ω) → (rows,), J̇ v.
         """
         self._new_name(name, self.joints, "constraint")
@@ -380,7 +391,7 @@ class JointMethods:
         require_arguments(owner, function, "x, q")
         frames = self._bodies(owner, bodies)
         if len({id(frame) for frame in frames}) < len(frames):
-            raise ValueError(f"{owner}: a body is named twice; name each once")
+            raise ValueError(f"{owner}: a body is given twice; give each once")
         if not (1 <= rows <= 6 and 1 <= len(frames) <= 4):
             raise ValueError(f"{owner}: {rows} rows on {len(frames)} bodies; give 1 to 6 rows on 1 to 4 bodies")
         if (jacobian is None) != (bias is None):
@@ -394,12 +405,13 @@ class JointMethods:
     def add_link(
         self, name: str, *, position: VectorLike = (0.0, 0.0, 0.0), orientation: VectorLike = (1.0, 0.0, 0.0, 0.0)
     ) -> Link:
-        """Add a frame without mass, which joints connect like a body: two hinges and a link between them make a universal
-        joint whose axes may be at any angle, three a shoulder; a link at the end of an arm is its tool frame.
+        """Add a frame without mass, which joints connect like a body. Two hinges with a link between them are a
+        universal joint with axes at any angle; three hinges are a shoulder. A link at the end of an arm is a tool
+        frame.
 
         position : (3,) m. orientation : (w, x, y, z), link → world.
 
-        What it carries must have mass. A run with links takes joint coordinates, `coordinates="joint"`.
+        The bodies that it carries must have mass. Links need joint coordinates, `coordinates="joint"`.
         """
         self._new_name(name, self.links, "link")
         self._new_name(name, self.bodies, "link")
@@ -411,14 +423,14 @@ class JointMethods:
         return link
 
     def close_loop(self, joint: str | Joint) -> None:
-        """Take a joint as one that closes a loop in joint coordinates: a constraint on them, and not a part of the tree. Else
-        the tree is made of the joints that are nearest to the world."""
+        """Make a joint a loop constraint in joint coordinates, and not a part of the tree. By default the tree consists
+        of the joints that are nearest to the world."""
         self._joint(f"loop of {getattr(joint, 'name', joint)!r}", joint).closes_loop = True
 
     def armature(self, joint: str | Joint, inertia: float) -> None:
-        """The inertia of a motor's rotor, as the joint's coordinate feels it: kg m² on a hinge, kg on a slider.
+        """Add the inertia of a rotor, reflected to the coordinate of the joint: kg m² on a hinge, kg on a slider.
 
-        It adds ½ inertia ṡ² to the kinetic energy. A run with one takes joint coordinates, `coordinates="joint"`.
+        It adds ½ inertia ṡ² to the kinetic energy. Armatures need joint coordinates, `coordinates="joint"`.
         """
         owner = f"armature of {getattr(joint, 'name', joint)!r}"
         found, _ = self._coordinate(owner, joint, None)

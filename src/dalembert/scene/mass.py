@@ -45,13 +45,13 @@ def validate_inertia(name: str, inertia: NumbersLike, *, rtol: float = 1e-6) -> 
     if first <= 4.0 * np.finfo(float).eps * third or first < np.finfo(float).tiny:
         raise ValueError(
             f"{name}: inertia is not positive definite ({moments}); give the body an extent in all three directions, "
-            "or use a Particle"
+            "or use a particle"
         )
     if third - first - second > rtol * third:
         raise ValueError(
             f"{name}: no solid has this inertia: the largest of the {moments} exceeds the sum of the others by "
-            f"{third - first - second:.3g}; check the units and the signs of the products of inertia, or leave the "
-            "inertia to mass_properties(shape, mass=...)"
+            f"{third - first - second:.3g}; check the units and the signs of the products of inertia, or compute the "
+            "inertia with mass_properties(shape, mass=...)"
         )
     tensor.flags.writeable = False
     return tensor
@@ -59,7 +59,8 @@ def validate_inertia(name: str, inertia: NumbersLike, *, rtol: float = 1e-6) -> 
 
 @dataclass(frozen=True, eq=False)
 class MassProperties:
-    """Mass (kg), centre of mass (3,) in m and inertia (3, 3) in kg m² about it, all in one frame. Arrays are read-only.
+    """Mass (kg), centre of mass (3,) in m and inertia (3, 3) in kg m² about it, all in the same frame. Arrays are
+    read-only.
 
     >>> from dalembert import Box
     >>> half = mass_properties(Box(1, 1, 1), mass=1.0)
@@ -89,19 +90,19 @@ class MassProperties:
         return moments, axes
 
     def inertia_about(self, point: VectorLike) -> np.ndarray:
-        """The inertia (3, 3) about another point (3,) of the frame (parallel axes; Huygens, Steiner)."""
+        """The inertia (3, 3) about another point (3,) of the frame (parallel axis theorem)."""
         arm = self.center - real_array("MassProperties", "point", point, (3,))
         return self.inertia + self.mass * inertia_from_second_moment(np.outer(arm, arm))
 
     def rotated(self, rotation: NumbersLike) -> MassProperties:
-        """The solid turned about the origin of the frame by a rotation matrix (3, 3)."""
+        """The mass properties after a rotation about the origin of the frame; rotation matrix (3, 3)."""
         matrix = real_array("MassProperties", "rotation", rotation, (3, 3))
         if np.abs(matrix @ matrix.T - np.eye(3)).max() > 1e-9 or np.linalg.det(matrix) < 0.0:
             raise ValueError(f"MassProperties: {matrix.tolist()} is not a rotation; give orthonormal right-handed axes")
         return MassProperties(self.mass, matrix @ self.center, matrix @ self.inertia @ matrix.T)
 
     def moved(self, offset: VectorLike) -> MassProperties:
-        """The solid moved by an offset (3,), m."""
+        """The mass properties after a translation by an offset (3,), m."""
         return MassProperties(
             self.mass, self.center + real_array("MassProperties", "offset", offset, (3,)), self.inertia
         )
@@ -119,12 +120,12 @@ def combine(solids: Sequence[MassProperties]) -> MassProperties:
 
 
 def mass_properties(shape: Shape, *, mass: float | None = None, density: float | None = None) -> MassProperties:
-    """Mass properties of a uniform solid in the frame of its shape; give its mass (kg) or its density (kg/m³).
+    """Mass properties of a uniform solid in the frame of its shape, from its mass (kg) or its density (kg/m³).
 
-    The parts of a compound have ``density_ratio`` times the density; with ``mass`` given, the whole weighs that.
+    The parts of a compound have ``density_ratio`` times the density; ``mass`` is the mass of the whole.
 
     Raises:
-        ValueError: neither or both of mass and density, one that is not positive, or an inertia out of range.
+        ValueError: if not exactly one of mass and density is given, it is not positive, or the inertia is out of range.
 
     >>> from dalembert import Sphere
     >>> mass_properties(Sphere(1.0), mass=5.0).inertia.diagonal().tolist()

@@ -1,6 +1,6 @@
 """Triangle meshes from STL, OBJ and PLY files, and meshes of particles.
 
-Files are read from memory, so that no reference inside them can be followed.
+Files are read from memory, so references in them are not followed.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def boundary_faces(tetrahedra: np.ndarray) -> np.ndarray:
 
 
 def triangle_grid(width: float, height: float, columns: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """A flat rectangle of triangles in the x–y plane, its middle at the origin: vertices (columns · rows, 3) in m, row
-    after row from the lowest y, and faces, whose diagonals take turns.
+    """A flat rectangle of triangles in the x–y plane, centred at the origin. Returns vertices (columns · rows, 3) in m,
+    row by row from the lowest y, and faces with alternating diagonals.
 
     >>> vertices, faces = triangle_grid(1.0, 1.0, 3, 3)
     >>> vertices.shape, faces.shape
@@ -127,7 +127,7 @@ def triangle_grid(width: float, height: float, columns: int, rows: int) -> tuple
 
 
 def tetrahedron_grid(size: tuple[float, float, float], cells: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """A box of tetrahedra, its middle at the origin: vertices (n, 3) in m, and tetrahedra, five a cell.
+    """A box of tetrahedra, centred at the origin. Returns vertices (n, 3) in m and tetrahedra (m, 4), five per cell.
 
     >>> vertices, tetrahedra = tetrahedron_grid((1.0, 1.0, 1.0), (2, 2, 2))
     >>> vertices.shape, tetrahedra.shape

@@ -1,7 +1,7 @@
-"""Motions by command: where a kinematic body is, or what the coordinate of a joint is, as a function of time.
+"""Prescribed motions: the pose of a kinematic body, or the coordinate of a joint, as a function of time.
 
-A motion is a function of time, `Keyframes`, or "set": then it is set between steps. `motion_of_body` and
-`motion_of_coordinate` check what the user gives. Keyframes become a table of cubic pieces, which `dynamics.commands`
+A motion is a function of time, `Keyframes`, or "set" if it is set between steps. `motion_of_body` and
+`motion_of_coordinate` check the arguments. Keyframes become a table of cubic pieces, which `dynamics.commands`
 evaluates.
 """
 
@@ -32,27 +32,27 @@ BODY_PIECE, SCALAR_PIECE = (
 
 @dataclass(frozen=True, eq=False)
 class Keyframes:
-    """Poses, or values of a coordinate, at times, with a smooth motion between them: position, velocity, orientation and
-    angular velocity are continuous. Two equal keyframes in a row are a rest, and nothing overshoots its keyframes. Before the
-    first and after the last the motion stands still.
+    """Poses, or values of a coordinate, at times, with a smooth motion between them: position, velocity, orientation
+    and angular velocity are continuous. Between two equal keyframes the motion rests, and no value overshoots its
+    keyframes. Before the first and after the last keyframe the motion is at rest.
 
     Parameters
     ----------
-    times : (n,) s, rising; n ≥ 2.
+    times : (n,) s, increasing; n ≥ 2.
     values : (n, 3) positions in m of the frame of a body's shape; or (n,) values of a coordinate, rad or m.
-    orientations : (n, 4) quaternions (w, x, y, z); without them (1, 0, 0, 0). From one keyframe to the next a body turns the
-        shorter way.
-    repeat : whether it begins anew after the last time, which must then have the pose of the first.
-    smooth : "velocity", or "acceleration": then accelerations are continuous too, from standing still to standing still, and
-        so are the forces of a drive. Such a motion may overshoot its keyframes. It takes no orientations.
+    orientations : (n, 4) quaternions (w, x, y, z). Default: (1, 0, 0, 0). Between keyframes a body turns the shorter
+        way.
+    repeat : whether the motion repeats after the last time; the last pose must then equal the first.
+    smooth : "velocity", or "acceleration": accelerations are continuous too, from rest to rest, and so are the forces
+        of a drive. Such a motion can overshoot its keyframes and has no orientations.
 
-    Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984); orientations
-    are q exp(φ/2) with cubics φ, which have one angular velocity at each keyframe. Accelerations jump at keyframes. With
-    smooth="acceleration" they are the cubic spline through the keyframes that has no velocity and no acceleration at both
-    ends, with two more knots for these conditions; with `repeat` the periodic one (C. de Boor, A Practical Guide to Splines,
-    1978).
+    Positions are cubics with the slopes of F. N. Fritsch and J. Butland (SIAM J. Sci. Stat. Comput. 5, 1984);
+    orientations are q exp(φ/2) with cubics φ, with a continuous angular velocity. Accelerations jump at keyframes. With
+    smooth="acceleration" positions are the cubic spline through the keyframes with zero velocity and acceleration at
+    both ends, with two more knots for these conditions; with `repeat` the periodic one (C. de Boor, A Practical Guide
+    to Splines, 1978).
 
-    Raises ValueError for times that do not rise, values that are not finite, sizes that differ, and an unknown `smooth`.
+    Raises ValueError for times that do not increase, non-finite values, different sizes, and an unknown `smooth`.
 
     >>> Keyframes([0.0, 1.0], [(0, 0, 0), (0, 0, 2)]).pose(0.5)[0].tolist()
     [0.0, 0.0, 1.0]
@@ -72,12 +72,14 @@ class Keyframes:
         values = real_array(owner, "values", self.values, (-1,) if scalar else (-1, 3))
         if len(times) < 2 or len(times) != len(values):
             raise ValueError(
-                f"{owner}: {len(times)} times and {len(values)} values; give as many of both, at least two"
+                f"{owner}: {len(times)} times and {len(values)} values; give the same number of both, at least two"
             )
         late = np.flatnonzero(np.diff(times) <= 0.0)
         if len(late):
             i = int(late[0])
-            raise ValueError(f"{owner}: times[{i + 1}] is {times[i + 1]:g} s, after {times[i]:g} s; times must rise")
+            raise ValueError(
+                f"{owner}: times[{i + 1}] is {times[i + 1]:g} s, after {times[i]:g} s; times must increase"
+            )
         object.__setattr__(self, "times", times)
         object.__setattr__(self, "values", values)
         if self.smooth not in SMOOTH:
@@ -90,34 +92,36 @@ class Keyframes:
         if self.orientations is not None:
             if scalar:
                 raise ValueError(
-                    f"{owner}: a coordinate has no orientations; give positions of shape (n, 3) for a body"
+                    f"{owner}: orientations need positions of shape (n, 3); leave them out for a coordinate"
                 )
             given = real_array(owner, "orientations", self.orientations, (-1, 4))
             if len(given) != len(times):
-                raise ValueError(f"{owner}: {len(times)} times and {len(given)} orientations; give as many of both")
+                raise ValueError(
+                    f"{owner}: {len(times)} times and {len(given)} orientations; give the same number of both"
+                )
             q = np.array([unit_quaternion(owner, f"orientations[{i}]", row) for i, row in enumerate(given)])
             object.__setattr__(self, "orientations", q)
         if self.repeat:
             turned = self.orientations is not None and abs(self.orientations[0] @ self.orientations[-1]) < 1.0 - 1e-12
             if turned or np.abs(values[0] - values[-1]).max() > 1e-9 * max(1.0, float(np.abs(values).max())):
                 raise ValueError(
-                    f"{owner}: repeat is set, and the last pose is not the first one; end where the motion begins"
+                    f"{owner}: repeat is set, but the last pose differs from the first one; make them equal"
                 )
 
     @property
     def scalar(self) -> bool:
-        """Whether its values are those of a coordinate."""
+        """Whether the values are those of a coordinate."""
         return bool(np.ndim(self.values) == 1)
 
     def warnings(self, owner: str) -> list[str]:
-        """What is doubtful: jumps, and turns between keyframes that may be meant the other way round."""
+        """Warnings about jumps, and about turns between keyframes whose direction is ambiguous."""
         values = np.asarray(self.values).reshape(len(self.times), -1)
         speed = np.linalg.norm(np.diff(values, axis=0), axis=1) / np.diff(self.times)
         i = int(np.argmax(speed))
         if speed[i] > JUMP:
             return [
                 f"{owner}: from keyframe {i} to {i + 1} it moves at {speed[i]:.3g} m/s or rad/s; if this is a jump, give it "
-                "more time: what it touches gets this speed"
+                "more time; bodies that it touches get this speed"
             ]
         if self.orientations is None:
             return []
@@ -131,7 +135,7 @@ class Keyframes:
         ]
 
     def table(self) -> np.ndarray:
-        """The flat table that `dynamics.commands` reads."""
+        """The keyframes as a flat array, for `dynamics.commands`."""
         if not self._table:
             self._table.append(self._pieces())
         return self._table[0]
@@ -314,7 +318,7 @@ class Commanded:
 
 
 def moves_by_command(item: Any) -> bool:
-    """Whether a body, or a joint, moves by command."""
+    """Whether a body, or a joint, has a prescribed motion."""
     return getattr(item, "motion", None) is not None or getattr(item, "prescribed", None) is not None
 
 
@@ -370,7 +374,7 @@ def motion_of_body(
         )  # fmt: skip
     twice = [name for name, value in given.items() if value is not None]
     if twice:
-        raise ValueError(f"{owner}: {twice[0]} is given, and its motion has one already; leave out {twice[0]}")
+        raise ValueError(f"{owner}: {twice[0]} is given, but its motion already defines it; leave out {twice[0]}")
     if isinstance(motion, Keyframes):
         if motion.scalar:
             raise ValueError(f"{owner}: its keyframes are numbers; give positions of shape (n, 3)")
@@ -399,7 +403,7 @@ def motion_of_coordinate(owner: str, motion: Any, speed: Any) -> tuple[Any, floa
         return motion, 0.0
     if isinstance(motion, Keyframes):
         if not motion.scalar:
-            raise ValueError(f"{owner}: its keyframes are positions; give one value a time, of shape (n,)")
+            raise ValueError(f"{owner}: its keyframes are positions; give one value per time, of shape (n,)")
         return motion, 0.0
     if not callable(motion):
         raise TypeError(f"{owner}: motion is {motion!r:.80}; give a function of time, Keyframes, or 'set'")

@@ -1,7 +1,8 @@
-"""The methods of `Scene` that add forces on particles: on each, between a few, and between all.
+"""The methods of `Scene` that add forces on particles: on single particles, between a few, and between all.
 
 - `field`, `medium`, `wind`: on each particle, or each triangle of a surface.
-- `springs`, `angular_springs`, `bending`, `areas`, `volumes`: energies of a few particles each; see `dalembert.energies`.
+- `springs`, `angular_springs`, `bending`, `areas`, `volumes`: energies of a few particles each; see
+  `dalembert.energies`.
 - `gravitation`, `electrostatics`, `lennard_jones`, `repulsion`, `radial`: laws between all particles;
   see `dalembert.pairwise`.
 """
@@ -41,10 +42,10 @@ class ParticleForceMethods:
         self, name: str, particles: Groups | None = None, *, acceleration: VectorLike = (0.0, 0.0, 0.0),
         force: VectorLike = (0.0, 0.0, 0.0), function: Callable[[float, Array, Array], VectorLike] | None = None,
     ) -> ParticleForce:  # fmt: skip
-        """A field that acts on each particle of some groups (all): m · `acceleration` (m/s²) and `force` (N), both uniform
-        and so of potential −(m a + f)·x.
+        """Add a force on each particle of some groups (default: all): m · `acceleration` (m/s²) plus `force` (N), both
+        uniform, with the potential −(m a + f)·x.
 
-        function : (t, x, v) → (3,) force in N, instead; compiled by Numba, or plain Python, which is slower.
+        function : (t, x, v) → (3,) force in N, in place of these; compiled by Numba, or plain Python, which is slower.
         """
         owner = f"field {name!r}"
         if function is not None:
@@ -59,8 +60,8 @@ class ParticleForceMethods:
         self, name: str, particles: Groups | None = None, *, linear: float = 0.0, quadratic: float = 0.0,
         velocity: VectorLike = (0.0, 0.0, 0.0),
     ) -> ParticleForce:  # fmt: skip
-        """Drag on each particle of some groups (all) in a medium that moves: −(linear + quadratic |u|) u (N s/m, N s²/m²),
-        u its velocity relative to that of the medium (m/s)."""
+        """Add drag −(linear + quadratic |u|) u (N s/m, N s²/m²) on each particle of some groups (default: all), where u
+        is its velocity relative to the medium, whose velocity is given in m/s."""
         owner = f"medium {name!r}"
         values = {"linear": finite(owner, "linear", linear, 0.0), "quadratic": finite(owner, "quadratic", quadratic, 0.0),
                   "velocity": real_array(owner, "velocity", velocity, (3,))}  # fmt: skip
@@ -71,12 +72,12 @@ class ParticleForceMethods:
         velocity: VectorLike = (0.0, 0.0, 0.0), density: float = 1.2, coefficient: float = 1.0,
         function: Callable[[float, Array], VectorLike] | None = None,
     ) -> ParticleForce:  # fmt: skip
-        """Wind on the triangles of a surface: ½ ρ c A |u_n| u_n along the normal, with u_n the normal component of the wind
-        relative to the middle of the triangle; a third of it on each corner.
+        """Add wind on the triangles of a surface: the force ½ ρ c A |u_n| u_n along the normal, a third of it on each
+        corner. u_n is the normal component of the wind relative to the centre of the triangle.
 
-        faces : (m, 3) indices within the group; those of a cloth, if not given. velocity : of the wind, m/s. density : ρ,
-        kg/m³. function : (t, x) → (3,) m/s, instead of `velocity`, at the middle of a triangle; compiled by Numba, or plain
-        Python, which is slower.
+        faces : (m, 3) indices within the group. Default: those of the cloth. velocity : of the wind, m/s. density : ρ,
+        kg/m³. function : (t, x) → (3,) m/s, in place of `velocity`, at the centre of a triangle; compiled by Numba, or
+        plain Python, which is slower.
         """
         owner = f"wind {name!r}"
         if function is not None:
@@ -109,10 +110,10 @@ class ParticleForceMethods:
         self, name: str, particles: str | Particles, pairs: NumbersLike, *, stiffness: NumbersLike,
         damping: NumbersLike = 0.0, rest: NumbersLike | None = None, draw: bool = True,
     ) -> ParticleForce:  # fmt: skip
-        """Damped springs between pairs of particles of a group, energy ½ k (|d| − l)².
+        """Add damped springs between pairs of particles of a group. Energy: ½ k (|d| − l)².
 
-        pairs : (m, 2) indices within the group. stiffness : k, N/m; damping : N s/m; rest : l, m (the initial lengths);
-        each one number, or (m,).
+        pairs : (m, 2) indices within the group. stiffness : k, N/m; damping : N s/m; rest : l, m (default: the initial
+        lengths). Each is one number, or (m,).
         """
         from ..energies.spring import Springs
 
@@ -123,10 +124,10 @@ class ParticleForceMethods:
         self, name: str, particles: str | Particles, triples: NumbersLike, *, stiffness: NumbersLike,
         damping: NumbersLike = 0.0, rest: NumbersLike | None = None,
     ) -> ParticleForce:  # fmt: skip
-        """Springs on the angle θ at the middle one of three particles, energy ½ k (θ − θ₀)².
+        """Add springs on the angle θ at the middle one of three particles. Energy: ½ k (θ − θ₀)².
 
-        triples : (m, 3) indices. stiffness : N m/rad; damping : N m s/rad; rest : θ₀, rad, above 0 and below π (the initial
-        angles). For what is straight at rest see `bending`.
+        triples : (m, 3) indices. stiffness : N m/rad; damping : N m s/rad; rest : θ₀, rad, above 0 and below π
+        (default: the initial angles). For threads that are straight at rest use `bending`.
         """
         from ..energies.angle import AngularSprings
 
@@ -142,8 +143,9 @@ class ParticleForceMethods:
         stiffness: NumbersLike,
         damping: NumbersLike = 0.0,
     ) -> ParticleForce:
-        """Bending of threads that are straight at rest, at the middle one of three particles: energy ½ (k/l) κ² with
-        κ = 2 tan(φ/2) of the turning angle φ, and l the mean of the two lengths (Bergou et al. 2008).
+        """Add bending resistance to threads that are straight at rest. Energy at the middle one of three particles: ½
+        (k/l) κ², where κ = 2 tan(φ/2) for the turning angle φ, and l is the mean of the two lengths (Bergou et al.
+        2008).
 
         triples : (m, 3) indices, in order along the thread. stiffness : k = E I, N m²; damping : N m s.
         """
@@ -160,7 +162,9 @@ class ParticleForceMethods:
         stiffness: NumbersLike,
         damping: NumbersLike = 0.0,
     ) -> ParticleForce:
-        """Triangles that keep their area A: energy ½ k (A − A₀)²/A₀, stiffness k in N/m, damping in N s/m³."""
+        """Add resistance of triangles to changes of their area A. Energy: ½ k (A − A₀)²/A₀, stiffness k in N/m, damping
+        in N s/m³.
+        """
         from ..energies.area import Areas
 
         return self.add_energy(name, Areas(particles, faces, stiffness=stiffness, damping=damping))
@@ -174,7 +178,9 @@ class ParticleForceMethods:
         stiffness: NumbersLike,
         damping: NumbersLike = 0.0,
     ) -> ParticleForce:
-        """Tetrahedra that keep their volume V: energy ½ k (V − V₀)²/V₀, stiffness k in Pa, damping in N s/m⁵."""
+        """Add resistance of tetrahedra to changes of their volume V. Energy: ½ k (V − V₀)²/V₀, stiffness k in Pa,
+        damping in N s/m⁵.
+        """
         from ..energies.volume import Volumes
 
         return self.add_energy(name, Volumes(particles, tetrahedra, stiffness=stiffness, damping=damping))
@@ -185,10 +191,11 @@ class ParticleForceMethods:
         self, name: str, particles: Groups | None = None, *, constant: float = 6.674e-11, softening: float = 0.0,
         theta: float | None = None,
     ) -> ParticleForce:  # fmt: skip
-        """Gravitation between all particles of some groups (all): potential −G m m′/√(r² + ε²).
+        """Add gravitation between all particles of some groups (default: all), with the potential −G m m′/√(r² + ε²).
 
-        constant : G, N m²/kg². softening : ε, m; without one, particles that meet end the run. theta : opening angle of
-        Barnes & Hut's method (1986), where groups that appear smaller than it are taken together; None: all pairs, exactly.
+        constant : G, N m²/kg². softening : ε, m; if it is zero, particles that meet end the run. theta : opening angle
+        of the Barnes–Hut method (1986), which treats distant particles that appear smaller than it as one group; None:
+        all pairs, exactly.
         """
         strength = positive(f"gravitation {name!r}", "constant", constant)
         return self._interaction("gravitation", name, particles, theta, strength=strength, softening=softening)
@@ -197,9 +204,11 @@ class ParticleForceMethods:
         self, name: str, particles: Groups | None = None, *, charge: NumbersLike, constant: float = 8.9875517923e9,
         softening: float = 0.0, theta: float | None = None,
     ) -> ParticleForce:  # fmt: skip
-        """Electrostatic forces between all particles of some groups (all): potential k q q′/√(r² + ε²).
+        """Add electrostatic forces between all particles of some groups (default: all), with the potential k q q′/√(r²
+        + ε²).
 
-        charge : C, one for all or one each, in the order of the groups. See `gravitation` for the rest.
+        charge : C, one number or one per particle, in the order of the groups. For all other arguments see
+        `gravitation`.
         """
         owner = f"electrostatics {name!r}"
         count = sum(len(group) for group in self._groups(owner, particles))
@@ -210,8 +219,9 @@ class ParticleForceMethods:
     def lennard_jones(
         self, name: str, particles: Groups | None = None, *, depth: float, diameter: float, cutoff: float | None = None
     ) -> ParticleForce:
-        """4 ε ((σ/r)¹² − (σ/r)⁶) between all particles of some groups (all) that are nearer than `cutoff` (m; 2.5 σ), less
-        what makes energy and force end there without a jump. depth : ε, J. diameter : σ, m."""
+        """Add the Lennard-Jones potential 4 ε ((σ/r)¹² − (σ/r)⁶) between all particles of some groups (default: all)
+        that are nearer than `cutoff` (m; default 2.5 σ), shifted so that energy and force are continuous there. depth :
+        ε, J. diameter : σ, m."""
         owner = f"lennard_jones {name!r}"
         size = positive(owner, "diameter", diameter, "m")
         reach = 2.5 * size if cutoff is None else positive(owner, "cutoff", cutoff, "m")
@@ -228,8 +238,8 @@ class ParticleForceMethods:
     def repulsion(
         self, name: str, particles: Groups | None = None, *, stiffness: float, diameter: float, damping: float = 0.0
     ) -> ParticleForce:
-        """A soft push between all particles of some groups (all) that are nearer than `diameter` d (m): energy ½ k (d − r)²,
-        damping −c ṙ (N s/m) while they are."""
+        """Add soft repulsion between all particles of some groups (default: all) that are nearer than `diameter` d (m):
+        energy ½ k (d − r)², damping force −c ṙ (c in N s/m)."""
         owner = f"repulsion {name!r}"
         size = positive(owner, "diameter", diameter, "m")
         return self._interaction(
@@ -245,10 +255,10 @@ class ParticleForceMethods:
         function: Callable[[float], VectorLike],
         cutoff: float | None = None,
     ) -> ParticleForce:
-        """A law of the user's between all particles of some groups (all).
+        """Add your own law between all particles of some groups (default: all).
 
-        function : r (m) → (W, dW/dr) in J and N; compiled by Numba, or plain Python, which is slower. cutoff : m; particles
-        further apart do nothing to each other.
+        function : r (m) → (W, dW/dr) in J and N; compiled by Numba, or plain Python, which is slower. cutoff : m;
+        particles further apart do not interact.
         """
         require_arguments(f"radial {name!r}", function, "r")
         reach = np.inf if cutoff is None else positive(f"radial {name!r}", "cutoff", cutoff, "m")
@@ -263,7 +273,7 @@ class ParticleForceMethods:
         owner = f"{kind} {name!r}"
         groups = self._groups(owner, particles)
         if not groups:
-            raise ValueError(f"{owner}: there are no particles yet; add some first")
+            raise ValueError(f"{owner}: there are no particles yet; add particles first")
         if "softening" in values:
             values["softening"] = finite(owner, "softening", values["softening"], 0.0)
         if theta is not None:
@@ -280,7 +290,7 @@ class ParticleForceMethods:
         items = list(groups) if isinstance(groups, Iterable) and not isinstance(groups, str | Particles) else [groups]
         found = tuple(self._group(owner, item) for item in items)
         if len({group.name for group in found}) < len(found):
-            raise ValueError(f"{owner}: a group of particles is named twice; name each once")
+            raise ValueError(f"{owner}: a group of particles is given twice; give each once")
         return found
 
     def _group(self, owner: str, item: str | Particles) -> Particles:

@@ -1,4 +1,4 @@
-"""Particles as the user describes them: points with mass, in groups of one to a million, and the forces on them."""
+"""Particles in a scene: points with mass, in groups of one to a million, and the forces on them."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ class ParticleMethods:
         """Add a group of particles.
 
         position : (n, 3) m, or (3,) for one. velocity : (n, 3) m/s, or (3,) for all.
-        mass : (n,) kg, or one for all.
-        pinned : (n,) whether each is fixed in place; or one for all; or the indices of those that are.
-        radius : m; particles touch shapes, and are drawn, as balls of this size.
-        material : the surface with which they touch bodies and obstacles that have one, in time steps; that of the scene if
-            not given. None: they pass through all.
+        mass : (n,) kg, or one number for all.
+        pinned : (n,) whether each particle is fixed; or one value for all; or the indices of the fixed ones.
+        radius : m; particles collide with bodies and are drawn as balls of this radius.
+        material : their surface, for collisions with bodies and obstacles that have a material, with fixed steps.
+            Default: that of the scene. None: they collide with nothing.
 
         Raises ValueError naming the group and the value.
         """
@@ -122,7 +122,7 @@ class ParticleMethods:
         if np.any(group.velocity[group.pinned]):
             i = int(np.argmax(group.pinned & group.velocity.any(axis=1)))
             raise ValueError(
-                f"{owner}: particle {i} is pinned and has velocity {group.velocity[i].tolist()}; give it none"
+                f"{owner}: particle {i} is pinned but has velocity {group.velocity[i].tolist()}; leave it out"
             )
         self.particles[name] = group
         return group
@@ -144,7 +144,7 @@ def _pinned(owner: str, pinned: NumbersLike, count: int) -> np.ndarray:
         return np.zeros(count, bool)
     if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < -count or given.max() >= count:
         raise ValueError(
-            f"{owner}: pinned is {pinned!r:.80}; give True or False, one of these for each, or indices below {count}"
+            f"{owner}: pinned is {pinned!r:.80}; give True or False, one per particle, or indices below {count}"
         )
     found = np.zeros(count, bool)
     found[given] = True
@@ -188,7 +188,7 @@ def elements_of(owner: str, group: Particles, elements: NumbersLike, nodes: int)
     twice = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
     if twice.any():
         i = int(np.argmax(twice))
-        raise ValueError(f"{owner}: element {i} names a particle twice, {rows[i].tolist()}; name different ones")
+        raise ValueError(f"{owner}: element {i} has a particle twice, {rows[i].tolist()}; use different ones")
     return rows
 
 
@@ -210,4 +210,6 @@ def require_apart(owner: str, x: np.ndarray, rows: np.ndarray, why: str) -> None
         same = (x[rows[:, a]] == x[rows[:, b]]).all(axis=1)
         if same.any():
             i = int(np.argmax(same))
-            raise ValueError(f"{owner}: element {i}, particles {rows[i].tolist()}, has two at the same place; {why}")
+            raise ValueError(
+                f"{owner}: element {i}, particles {rows[i].tolist()}, has two particles at the same place; {why}"
+            )

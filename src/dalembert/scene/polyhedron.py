@@ -1,4 +1,5 @@
-"""Closed triangle surfaces: what makes one a solid, its exact moments, the oriented hull of points; surfaces for display.
+"""Closed triangle surfaces: checks that one bounds a solid, exact moments, oriented hulls of points; surfaces for
+display.
 
 A face (i, j, k) is a triangle whose vertices run anticlockwise seen from outside.
 """

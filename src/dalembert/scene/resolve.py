@@ -1,4 +1,4 @@
-"""`Resolver`: the arguments of a force, joint or energy, with names replaced by what they name, and checked."""
+"""`Resolver`: the arguments of a force, joint or energy, with names replaced by objects, and checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ SAME_PLACE = 1e-9  # m: points that differ by less are one, by as much again for
 
 
 def point_of(owner: str, name: str, frame: Frame, point: VectorLike | None) -> np.ndarray:
-    """A point of a body or the world, from the argument `name`; a particle is its own only point. Raises ValueError."""
+    """A point of a body or the world, from the argument `name`; a particle needs no point; leave it out. Raises "
+    "ValueError."""
     if isinstance(frame, Particle):
         given = frame.position if point is None else real_array(owner, name, point, (3,))
         if np.linalg.norm(given - frame.position) > SAME_PLACE * max(1.0, float(np.linalg.norm(given))):
@@ -84,13 +85,11 @@ class Resolver:
         turning = [end.name for end in (first, second) if isinstance(end, Particle)]
         if turning and not allowed:
             raise ValueError(
-                f"{self.owner}: {turning[0]} is a particle, which has no axes; it takes ball, rod, point_on_line, "
-                "point_on_plane, point_on_curve"
+                f"{self.owner}: {turning[0]} is a particle, which has no axes; use ball, rod, point_on_line, "
+                "point_on_plane or point_on_curve"
             )
         if isinstance(first, Particle) and allowed != "ab":
-            raise ValueError(
-                f"{self.owner}: {first.name} is a particle; let it be b, the one that keeps to what a carries"
-            )
+            raise ValueError(f"{self.owner}: {first.name} is a particle; make it b, and the body a")
 
     def unit(self, name: str, value: NumbersLike) -> np.ndarray:
         """(3,) of length 1, along a vector that has some length."""

@@ -1,4 +1,4 @@
-"""`Scene`: what the user writes. Bodies, joints and forces have names, and errors use them."""
+"""`Scene`: the description of a mechanism. Bodies, joints and forces have names, which error messages use."""
 
 from __future__ import annotations
 
@@ -46,11 +46,14 @@ class Event:
 
 
 HINTS = {
-    ("add_obstacle", "mass"): "an obstacle does not move; a body that moves is added by add_body",
+    ("add_obstacle", "mass"): "an obstacle does not move; add a moving body with add_body",
     ("add_obstacle", "velocity"): "an obstacle does not move; give motion=, or add a body with add_body",
     ("add_body", "friction"): "friction belongs to a surface: material=Material(friction=...)",
     ("add_body", "restitution"): "restitution belongs to a surface: material=Material(restitution=...)",
-    ("add_body", "fixed"): "what does not move is added by add_obstacle",
+    ("add_body", "fixed"): "add fixed objects with add_obstacle",
+    ("add_body", "static"): "add fixed objects with add_obstacle",
+    ("add_body", "kinematic"): 'give motion=, a function of time, Keyframes or "set"',
+    ("add_body", "size"): "the size is that of the shape, such as Box(0.1, 0.2, 0.3)",
     ("add_body", "rotation"): "give orientation=(w, x, y, z), a quaternion",
     ("motor", "torque"): "give effort=, in N m on a hinge and N on a slider",
     ("motor", "velocity"): "give speed=",
@@ -58,6 +61,8 @@ HINTS = {
     ("motor", "kp"): "give stiffness=",
     ("motor", "kd"): "give damping=",
     ("spring", "k"): "give stiffness=, in N/m",
+    ("cable", "stiffness"): "give stretch=E A, in N",
+    ("cable", "radius"): "a cable has no thickness; give the radius of its Pulley or Drum",
     ("spring", "length"): "give rest=, in m",
     ("limit", "min"): "give lower=",
     ("limit", "max"): "give upper=",
@@ -70,16 +75,16 @@ class Scene(
     JointMethods, ForceMethods, CableMethods, ContactMethods, ParticleMethods, ParticleForceMethods, SoftBodyMethods,
     SensorMethods,
 ):  # fmt: skip
-    """A description of a mechanism: bodies, particles, joints, forces, events, sensors, and what touches what.
+    """A description of a mechanism: bodies, particles, joints, forces, events, sensors and contact rules.
 
     Parameters
     ----------
-    name : what the scene is called in tables and files.
+    name : the name of the scene in tables and files.
     gravity : (3,) m/s², world axes; z is up.
-    material : `Material` of the bodies with a shape, the obstacles and the particles that are added without one of their
-        own; None: such bodies and particles touch nothing.
+    material : default `Material` of bodies with a shape, obstacles and particles. None: bodies and particles without
+        their own material collide with nothing.
 
-    Points and axes (`at`, `axis`) are always given in world coordinates, at the pose in which the bodies were added.
+    Points and axes (`at`, `axis`) are in world coordinates, at the initial pose of the bodies.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("double pendulum")
@@ -117,7 +122,7 @@ class Scene(
 
     @property
     def gravity(self) -> NDArray[np.float64]:
-        """(3,) m/s², world axes, read-only; it may be set."""
+        """(3,) m/s², world axes. Assign a new vector to change it; the array is read-only."""
         return self._gravity
 
     @gravity.setter
@@ -131,7 +136,7 @@ class Scene(
 
     @property
     def material(self) -> Material | None:
-        """Of what is added without one of its own; see `Scene`. To be set before that is added."""
+        """The default material, see `Scene`. It applies to objects that are added after it is set."""
         return self._material
 
     @material.setter
@@ -159,20 +164,20 @@ class Scene(
     ) -> Body:
         """Add a rigid body.
 
-        shape : gives the inertia (with `mass` in kg or `density` in kg/m³) and the picture. With `inertia`, (3,)
-            principal or (3, 3) in body axes about the centre of mass (kg m²), it is a picture only.
-        position : (3,) m, of the origin of the shape's frame. orientation : (w, x, y, z), shape → world.
+        shape : the geometry. With `mass` (kg) or `density` (kg/m³) it gives the inertia, unless you pass `inertia`:
+            (3,) principal moments or (3, 3) in body axes, about the centre of mass (kg m²).
+        position : (3,) m, origin of the shape's frame. orientation : (w, x, y, z), shape → world.
         velocity : (3,) m/s, of the centre of mass. angular_velocity : (3,) rad/s; both in world axes.
-        material : its surface; that of the scene if not given. None: the body touches nothing.
-        group : a name that `set_contact` may use.
-        motion : makes the body *kinematic*: it moves by command, whatever acts on it, and has no mass. A function of time
-            (s) → (3,) position in m, or (7,) position and unit quaternion, of the shape's frame; compiled by Numba, or plain
-            Python, which is slower. Or `Keyframes`. Or "set": it keeps `velocity` and `angular_velocity` until
-            `Simulation.set_motion` sets others between steps. Contacts, joints and forces see its velocity; its work on the
-            rest is in the ledger, under its name.
-        surface_velocity, surface_spin : of a kinematic body, (3,) m/s and rad/s in the axes of the shape: its surface moves
-            along itself with the velocity surface_velocity + surface_spin × r, r from the origin of the shape's frame, and
-            the body does not: a conveyor belt, a turntable. Needs a material.
+        material : its surface. Default: that of the scene. None: the body collides with nothing.
+        group : a name for `set_contact`.
+        motion : makes the body *kinematic*: its motion is prescribed, whatever forces act on it, and it has no mass. A
+            function of time (s) → (3,) position in m, or (7,) position and unit quaternion, of the shape's frame;
+            compiled by Numba, or plain Python, which is slower. Or `Keyframes`. Or "set": it keeps `velocity` and
+            `angular_velocity` until `Simulation.set_motion` sets others between steps. Contacts, joints and forces act
+            with its velocity; its work on other bodies is in the ledger, under its name.
+        surface_velocity, surface_spin : for a kinematic body, (3,) m/s and rad/s in the axes of the shape. The surface
+            moves with the velocity surface_velocity + surface_spin × r (r from the origin of the shape's frame) while
+            the body stays in place: a conveyor belt, a turntable. Needs a material.
 
         Raises ValueError naming the body and the value.
         """
@@ -194,7 +199,7 @@ class Scene(
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
-                raise ValueError(f"{owner}: {kind} has that name already; choose another")
+                raise ValueError(f"{owner}: {kind} already has that name; choose another")
         made_of = surface(owner, material, self.material)
         if made_of is not None or isinstance(shape, TriangleMesh | HeightField):
             require_convex(owner, shape)
@@ -221,22 +226,22 @@ class Scene(
         return body
 
     def _without_mass(self, owner: str, **given: Any) -> None:
-        """Raises ValueError for a mass of what moves by command."""
+        """Raises ValueError for a mass of a kinematic body."""
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
-                    f"{owner}: {name} is {value!r:.80}, and it moves by command, whatever its mass; leave out {name}"
+                    f"{owner}: {name} is {value!r:.80}, but it is kinematic, without mass; leave out {name}"
                 )
 
     def _add_kinematic(
         self, owner: str, name: str, shape: Any, motion: Any, pose: dict[str, Any], material: Material | None,
         color: str | None, group: str, surface_velocity: VectorLike | None, surface_spin: VectorLike | None,
     ) -> Body:  # fmt: skip
-        """A body that moves by command; see `add_body`."""
+        """A kinematic body; see `add_body`."""
         self._new_name(name, self.bodies, "body")
         for others, kind in ((self.obstacles, "an obstacle"), (self.links, "a link")):
             if name in others:
-                raise ValueError(f"{owner}: {kind} has that name already; choose another")
+                raise ValueError(f"{owner}: {kind} already has that name; choose another")
         belt = surface_velocity is not None or surface_spin is not None
         if shape is not None and not isinstance(shape, Shape):
             raise ValueError(f"{owner}: shape is {shape!r:.80}; give a shape, such as Box(...)")
@@ -272,12 +277,12 @@ class Scene(
         action: Callable[[Any], object] | None = None,
         once: bool = True,
     ) -> Event:
-        """Let something happen when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).
+        """Add an event: an action when `function(t, y)` changes sign (direction +1: rising, −1: falling, 0: both).
 
         function : t in s and the flat state vector y → number; compiled by Numba, or plain Python, which is slower.
-            `model.body_slice(name)` is the slice of a body's (x, q, P, L) in y.
-        release : joints or forces to let go. stop : end the run. action : called with the simulation's state, which it
-        may change (an impulse). once : whether the event is spent afterwards.
+            `model.body_slice(name)` is the slice of a body's (x, q, P, L) in y. release : joints or forces to release.
+            stop : whether to end the run. action : called with the simulation's state, which it can change (an
+            impulse). once : whether the event happens only once.
         """
         self._new_name(name, self.events, "event")
         require_arguments(f"event {name!r}", function, "t, y")
@@ -289,7 +294,7 @@ class Scene(
             if item not in self.joints and item not in self.forces:
                 known = [*self.joints, *self.forces]
                 raise ValueError(
-                    f"event {name!r}: it releases {item!r}, which is no joint or force of the scene"
+                    f"event {name!r}: it releases {item!r}, which is not a joint or force of the scene"
                     f"{meant(item, known, 'joints and forces')}"
                 )
         self.events[name] = Event(name, function, direction, names, stop, action, once)
@@ -302,9 +307,9 @@ class Scene(
             first = "" if isinstance(name, str) else f"; the name comes first, such as {kind.split()[0]!r}"
             raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}{first}")
         if name in table:
-            raise ValueError(f"{kind} {name!r}: the scene has one of that name already; choose another")
+            raise ValueError(f"{kind} {name!r}: the name is already in use; choose another")
         if name == WORLD.name and kind == "body":
-            raise ValueError("body 'world': that name means what does not move; choose another")
+            raise ValueError("body 'world': that name is reserved for the world; choose another")
 
     def _frame(self, owner: str, item: End) -> Frame:
         if isinstance(item, World):
@@ -354,3 +359,20 @@ class Scene(
         if items is None:
             return list(self.bodies.values())
         return [self._frame(owner, item) for item in items]
+
+
+def require_scene(scene: Any, *others: type) -> None:
+    """Raises TypeError, with the way to a scene, unless this is one, or an object of the other classes."""
+    if isinstance(scene, (Scene, *others)):
+        return
+    if scene is Scene:
+        way = 'create one: scene = Scene("name")'
+    elif isinstance(getattr(scene, "scene", None), Scene):
+        way = "pass its attribute scene"
+    elif isinstance(getattr(getattr(scene, "model", None), "scene", None), Scene):
+        way = "it is already a run of one; pass its model.scene"
+    elif isinstance(scene, str):
+        way = "for a scene of the gallery give gallery.load(name).build(), for a model file load_model(path).scene"
+    else:
+        way = "give a Scene"
+    raise TypeError(f"scene is {scene!r:.80}; {way}")

@@ -149,7 +149,7 @@ def _surfaces(scene: Scene) -> Iterator[str]:
                 where = "inwards" if closed else "down"
                 yield (
                     f"obstacle {obstacle.name!r}: the normals of its faces point {where}, and bodies stay on the side "
-                    "where they point; turn the faces over, faces[:, ::-1]"
+                    "to which they point; flip the faces, faces[:, ::-1]"
                 )
     bare = [g.name for g in scene.particles.values() if g.material is not None and g.radius == 0.0]
     meshes = [o.name for o in scene.obstacles.values() if o.shape.has_surface]
@@ -181,7 +181,7 @@ def simplification_message(scene: Scene) -> str:
     what = "1 convex hull has" if len(found) == 1 else f"{len(found)} convex hulls have"
     return (
         f"{what} more than {MOST_CORNERS} corners; contact uses simplified hulls, with an error of at most "
-        f"{1e3 * error:.3g} mm ({worst.name!r}). Use simpler collision meshes where that matters"
+        f"{1e3 * error:.3g} mm ({worst.name!r}). Use simpler collision meshes if this matters"
     )
 
 
@@ -227,7 +227,7 @@ def _starts_beyond_stops(scene: Scene) -> Iterator[str]:
                 stop = lower if lower > 0.0 else upper
                 yield (
                     f"limit {force.name!r}: joint {force.joint.name!r} is at 0 at the initial pose, beyond the stop at "
-                    f"{stop:g} {unit}, and is brought to it in the first steps; the coordinate counts from that pose"
+                    f"{stop:g} {unit}, and is moved to it in the first steps; the coordinate is zero at the initial pose"
                 )
 
 
@@ -240,7 +240,7 @@ def _gravity(scene: Scene) -> Iterator[str]:
     if size > STRONG:
         yield f"gravity is {size:g} m/s², {size / 9.81:.3g} times the earth's; lengths are in m"
     if not scene.obstacles and scene.gravity[2] > 0.0 and not scene.gravity[:2].any():
-        yield f"gravity {scene.gravity.tolist()} points up, as z is up; give (0, 0, {-size:g})"
+        yield f"gravity {scene.gravity.tolist()} points upward, along z; give (0, 0, {-size:g})"
     for obstacle in scene.obstacles.values():
         up = obstacle.rotation[:, 2]
         if isinstance(obstacle.shape, HalfSpace) and float(up @ scene.gravity) > 0.5 * size > 0.0:
@@ -284,7 +284,7 @@ def _no_ground(scene: Scene) -> Iterator[str]:
     if any(body.velocity.any() for body in moving):
         return  # thrown
     yield (
-        f"nothing holds {names([body.name for body in moving])}: the scene has a material and no ground, and they fall "
+        f"nothing holds {names([body.name for body in moving])}: the scene has a material but no ground, so they fall "
         'without end; add add_obstacle("ground", HalfSpace()), or set gravity=(0, 0, 0)'
     )
 

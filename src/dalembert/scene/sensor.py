@@ -1,7 +1,7 @@
-"""Sensors as the user describes them, and the method of `Scene` that adds them.
+"""Sensors in a scene, and the method of `Scene` that adds them.
 
-Each class is one kind of sensor. A sensor has a name, a rate, noise and bias; `Mounted` ones also have a frame in a body.
-What a kind measures is computed in `sensors`.
+Each class is one kind of sensor. A sensor has a name, a rate, noise and bias; `Mounted` ones also have a frame in a
+body. `sensors` computes the values.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ LARGEST_RATE = 1e6  # Hz
 
 @dataclass(frozen=True, eq=False)
 class Sensor:
-    """What every sensor has.
+    """The base class of all sensors.
 
     Parameters
     ----------
     name : text, unique among the sensors of a scene.
-    rate : samples per second of simulated time, Hz. Sample k is due at k/rate: see `docs/how-to/sensors.md`.
-    noise : standard deviation of Gaussian noise that is added to each sample, in the units of the value: a number, or one for
-        each component.
-    bias : constant offset that is added to each sample, likewise.
-    bias_deviation : standard deviation of a second constant offset, drawn once from `seed`, likewise.
-    seed : whole number. Noise follows from seed, name and number of the sample alone.
+    rate : samples per second of simulated time, Hz. Sample k is due at the time k/rate: see `docs/how-to/sensors.md`.
+    noise : standard deviation of Gaussian noise that is added to each sample, in the units of the value: one number, or
+        one for each component.
+    bias : constant offset added to each sample; one number, or one for each component.
+    bias_deviation : standard deviation of a second constant offset, which is drawn once from `seed`.
+    seed : integer. Noise depends only on the seed, the name of the sensor and the number of the sample.
     """
 
     name: str
@@ -70,36 +70,36 @@ class Sensor:
 
     @property
     def owner(self) -> str:
-        """Its name in messages."""
+        """The name of the sensor in messages."""
         return f"sensor {self.name!r}"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the components of a value."""
+        """The names of the components of a value."""
         return XYZ
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Unit of each component."""
+        """The unit of each component."""
         return ("1",) * len(self.labels)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a value."""
+        """The shape of a value."""
         return (len(self.labels),)
 
     @property
     def may_be_noisy(self) -> bool:
-        """Whether noise can be added to its value."""
+        """Whether noise can be added to the value."""
         return True
 
     @property
     def needs_forces(self) -> bool:
-        """Whether it needs forces or accelerations, and not the state alone."""
+        """Whether the sensor needs forces or accelerations, in addition to the state."""
         return self.is_dynamic
 
     def resolved(self, scene: Any) -> Self:
-        """The same with bodies and joints in place of names, and arrays checked. Raises ValueError naming the sensor."""
+        """A copy with bodies and joints in place of names, and checked arrays. Raises ValueError naming the sensor."""
         rate = positive(self.owner, "rate", self.rate, "Hz")
         if rate > LARGEST_RATE:
             raise ValueError(f"{self.owner}: rate is {rate:g} Hz; give at most {LARGEST_RATE:g} Hz")
@@ -113,7 +113,7 @@ class Sensor:
                     f"{self.owner}: {name} is {values.tolist()!s:.80}; give a standard deviation, zero or more"
                 )
             if values.any() and not self.may_be_noisy:
-                raise ValueError(f"{self.owner}: {name} is given, and its value takes none; leave out {name}")
+                raise ValueError(f"{self.owner}: {name} is given, but its value cannot have noise; leave out {name}")
             given[name] = values
         return replace(self, **given)
 
@@ -167,8 +167,8 @@ def body_of(scene: Any, owner: str, item: str | Frame) -> Body | World:
 
 @dataclass(frozen=True, eq=False)
 class Imu(Mounted):
-    """An inertial unit: specific force (3 numbers, m/s²), which is acceleration minus gravity, and angular rate (3 numbers,
-    rad/s), in the axes of the sensor. At rest it reads 9.81 m/s² upward, in free fall zero.
+    """An inertial unit: specific force (3 numbers, m/s²), which is acceleration minus gravity, and angular rate (3
+    numbers, rad/s), in the axes of the sensor. At rest it reads 9.81 m/s² upward, in free fall 0.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("fall")
@@ -182,7 +182,7 @@ class Imu(Mounted):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Those of specific force and angular rate."""
+        """The labels of specific force and angular rate."""
         return ("force x", "force y", "force z", "rate x", "rate y", "rate z")
 
     @property
@@ -217,7 +217,7 @@ class Gyroscope(Mounted):
 
 @dataclass(frozen=True, eq=False)
 class Velocimeter(Mounted):
-    """Velocity (3,) m/s of the point at which the sensor is, in the axes of the sensor."""
+    """Velocity (3,) m/s of the sensor's origin, in the axes of the sensor."""
 
     kind = "velocimeter"
 
@@ -246,17 +246,17 @@ class FrameState(Mounted):
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Those of the quantity."""
+        """The units of the quantity."""
         return (FRAME_UNITS[self.quantity],) * len(self.labels)
 
     @property
     def may_be_noisy(self) -> bool:
-        """All but quaternions."""
+        """True for all quantities except quaternions."""
         return self.quantity != "orientation"
 
     @property
     def needs_forces(self) -> bool:
-        """Accelerations do."""
+        """True for accelerations."""
         return self.quantity in ("acceleration", "angular_acceleration")
 
     def resolved(self, scene: Any) -> Self:
@@ -267,9 +267,10 @@ class FrameState(Mounted):
 
 @dataclass(frozen=True, eq=False)
 class CenterOfMass(Sensor):
-    """The centre of mass of some bodies, world axes.
+    """The centre of mass of a set of bodies, world axes.
 
-    bodies : bodies or names; None: all. quantity : "position" (m), "velocity" (m/s) or "angular_momentum" about it (kg m²/s).
+    bodies : bodies or their names; None: all. quantity : "position" (m), "velocity" (m/s) or "angular_momentum" about
+    it (kg m²/s).
     """
 
     bodies: Sequence[str | Frame] | None = None
@@ -279,7 +280,7 @@ class CenterOfMass(Sensor):
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Those of the quantity."""
+        """The units of the quantity."""
         return (CENTER_UNITS[self.quantity],) * 3
 
     def resolved(self, scene: Any) -> Self:
@@ -299,12 +300,12 @@ class CenterOfMass(Sensor):
 
 @dataclass(frozen=True, eq=False)
 class JointState(Sensor):
-    """One number of a hinge, slider or cylindrical joint: its coordinate, zero at the initial pose, the rate of that, or the
-    effort along it.
+    """The coordinate of a hinge, slider or cylindrical joint (zero at the initial pose), its rate, or the effort along
+    it.
 
-    joint : a joint or its name. quantity : "position" (rad or m), "velocity" (rad/s or m/s) or "effort" (N m or N), the sum
-    of all motors, springs, stops and dry friction that act on the coordinate, and of what a prescribed motion takes.
-    coordinate : "angle" or "displacement", of a joint that has both.
+    joint : a joint or its name. quantity : "position" (rad or m), "velocity" (rad/s or m/s) or "effort" (N m or N), the
+    sum of all motors, springs, stops and dry friction that act on the coordinate, and the effort of a prescribed
+    motion. coordinate : "angle" or "displacement", for a joint that has both.
     """
 
     joint: str | SceneJoint
@@ -315,12 +316,12 @@ class JointState(Sensor):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The quantity."""
+        """The name of the quantity."""
         return (self.quantity,)
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Those of an angle or a length."""
+        """The unit of an angle or a length, or of its rate or effort."""
         angle = self.coordinate == "angle"
         unit = {"position": "rad", "velocity": "rad/s", "effort": "N m"} if angle else {
             "position": "m", "velocity": "m/s", "effort": "N"}  # fmt: skip
@@ -328,7 +329,7 @@ class JointState(Sensor):
 
     @property
     def needs_forces(self) -> bool:
-        """Efforts do."""
+        """True for efforts."""
         return self.quantity == "effort"
 
     def resolved(self, scene: Any) -> Self:
@@ -342,7 +343,7 @@ class JointState(Sensor):
 class Effort(Sensor):
     """The effort (N m or N) of one motor, stop or dry friction, or of a prescribed motion, along its coordinate.
 
-    force : what `Scene.motor`, `limit`, `joint_friction` or `add_motion` returned, or its name.
+    force : the object that `Scene.motor`, `limit`, `joint_friction` or `add_motion` returned, or its name.
     """
 
     force: str | Force | SceneJoint
@@ -351,12 +352,12 @@ class Effort(Sensor):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """One."""
+        """The label of the one component."""
         return ("effort",)
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Those of an angle or a displacement."""
+        """N m or N."""
         coordinate = self.force.prescribed if isinstance(self.force, SceneJoint) else self.force
         return ("N m" if getattr(coordinate, "coordinate", "") == "angle" else "N",)
 
@@ -375,13 +376,15 @@ class Effort(Sensor):
 
 @dataclass(frozen=True, eq=False)
 class ForceTorque(Sensor):
-    """The wrench that a joint carries: force (3 numbers, N) and torque (3 numbers, N m), which the first body of the joint
-    exerts on the second, with the efforts along its coordinates, in the axes of the sensor and about its origin.
+    """The wrench that a joint transmits: the force (3 numbers, N) and torque (3 numbers, N m) that the first body of
+    the joint exerts on the second one, efforts along the coordinates included, in the axes of the sensor and about its
+    origin.
 
-    joint : a joint or its name. quantity : "wrench", or "force" or "torque" alone, three numbers.
-    body : the body that the sensor's frame is fixed to; by itself, the second body of the joint (the first, where the second
-        is the world).
-    position : (3,) m, of the sensor in the frame of that body, whose origin is its centre of mass; by itself, the joint.
+    joint : a joint or its name. quantity : "wrench", or "force" or "torque" alone (3 numbers).
+    body : the body to which the sensor's frame is fixed. Default: the second body of the joint, or the first if the
+        second is the world.
+    position : (3,) m, of the sensor in the frame of that body, whose origin is its centre of mass. Default: the
+        position of the joint.
     orientation : (w, x, y, z), sensor → body.
     """
 
@@ -395,7 +398,7 @@ class ForceTorque(Sensor):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Those of force and torque."""
+        """The labels of force and torque."""
         return tuple(f"{part} {axis}" for part in self._parts for axis in XYZ)
 
     @property
@@ -413,7 +416,7 @@ class ForceTorque(Sensor):
         joint = scene._joint(self.owner, self.joint)
         if joint.coupling is not None or joint.custom is not None or joint.prescribed is not None:
             raise ValueError(
-                f"{self.owner}: {joint.kind} {joint.name!r} holds no two bodies together; give a hinge, or another joint"
+                f"{self.owner}: {joint.kind} {joint.name!r} does not connect two bodies; use a hinge, or another joint"
             )
         own = next((end for end in (joint.b, joint.a) if isinstance(end, Body)), WORLD)
         body = body_of(scene, self.owner, own if self.body is None else self.body)
@@ -430,7 +433,7 @@ class ForceTorque(Sensor):
 
 @dataclass(frozen=True, eq=False)
 class Touch(Mounted):
-    """The sum of the normal forces of all contacts of a body (N): of those with their point within a region, if given.
+    """The sum of the normal forces of all contacts of a body (N), or of those whose point is within a region.
 
     region : a shape with its origin at the sensor, such as `Sphere(0.02)`; None: the whole body.
     """
@@ -441,7 +444,7 @@ class Touch(Mounted):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """One."""
+        """The label of the one component."""
         return ("force",)
 
     @property
@@ -462,9 +465,9 @@ class Touch(Mounted):
 
 @dataclass(frozen=True, eq=False)
 class ContactForce(Sensor):
-    """The sum of the contact forces on a body (3,) N, world axes: of all contacts, or of those with one other.
+    """The sum of the contact forces on a body (3,) N, world axes: from all contacts, or from those with one other body.
 
-    body : a body or obstacle, or its name. other : the same; None: all that touch it.
+    body : a body or obstacle, or its name. other : another body or obstacle, or its name; None: all of them.
     """
 
     body: str | Body | Obstacle
@@ -482,7 +485,7 @@ class ContactForce(Sensor):
         body = require_touching(scene, self.owner, self.body)
         other = None if self.other is None else require_touching(scene, self.owner, self.other)
         if body is other:
-            raise ValueError(f"{self.owner}: {body.name!r} is named twice; name two bodies or obstacles")
+            raise ValueError(f"{self.owner}: {body.name!r} is given twice; give two bodies or obstacles")
         return replace(super().resolved(scene), body=body, other=other)
 
 
@@ -494,16 +497,16 @@ def require_touching(scene: Any, owner: str, item: Any) -> Body | Obstacle:
         known = ", ".join([*scene.bodies, *scene.obstacles][:8]) or "none yet"
         raise ValueError(f"{owner}: there is no body or obstacle {name!r}; there are {known}")
     if found.material is None:
-        raise ValueError(f"{owner}: {name!r} has no material, and touches nothing; give it one")
+        raise ValueError(f"{owner}: {name!r} has no material, so it touches nothing; give it one")
     return found  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False)
 class Range(Mounted):
-    """Distances (n,) m along rays from the sensor to the first body or obstacle with a material; inf for none. The rays do
-    not see the body of the sensor.
+    """Distances (n,) m along rays from the sensor to the first body or obstacle with a material; inf if there is none.
+    Rays ignore the body of the sensor.
 
-    directions : (n, 3), in the axes of the sensor; of any length. reach : m, beyond which a ray meets nothing.
+    directions : (n, 3), in the axes of the sensor, of any length. reach : m, the length of the rays.
     """
 
     directions: NumbersLike = field(default=(AHEAD,), kw_only=True)
@@ -513,7 +516,7 @@ class Range(Mounted):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The rays by number."""
+        """The numbers of the rays."""
         return tuple(str(i) for i in range(len(np.atleast_2d(np.asarray(self.directions)))))
 
     @property
@@ -538,12 +541,12 @@ class Range(Mounted):
 @dataclass(frozen=True, eq=False)
 class Camera(Mounted):
     """An image: (height, width, 3) colours, uint8; (height, width) depths along the view in m, float32, inf for the
-    background; or (height, width) numbers of what is seen, int32. It looks along −z of the sensor; x is right, y up.
+    background; or (height, width) numbers of bodies, int32. It looks along −z of the sensor; x is right, y up.
 
-    image : "rgb", "depth" or "segmentation": the number of the body in the scene, from the number of bodies on obstacles, −1
-        for the background.
-    size : (width, height) in pixels. field_of_view : rad, of the whole height.
-    near : m; what is nearer is not seen, nor is the body of the sensor.
+    image : "rgb", "depth" or "segmentation": the index of the body in the scene, or the number of bodies plus the index
+        of the obstacle; −1 for the background.
+    size : (width, height) in pixels. field_of_view : rad, over the whole height. near : m; nearer objects and the body
+        of the sensor are not drawn.
 
     Bodies are drawn as the triangles of their shapes, half-spaces as planes. Particles are not drawn.
     """
@@ -557,22 +560,22 @@ class Camera(Mounted):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The image."""
+        """The kind of the image."""
         return (self.image,)
 
     @property
     def units(self) -> tuple[str, ...]:
-        """m, or 1."""
+        """m for depths, else 1."""
         return ("m" if self.image == "depth" else "1",)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Height, width, and colours."""
+        """Height, width, and the number of colours."""
         return (self.size[1], self.size[0], *((3,) if self.image == "rgb" else ()))
 
     @property
     def may_be_noisy(self) -> bool:
-        """Depths."""
+        """True for depths."""
         return self.image == "depth"
 
     def resolved(self, scene: Any) -> Self:
@@ -605,14 +608,15 @@ class SensorMethods:
     _new_name: Callable[..., None]
 
     def add_sensor(self, sensor: AnySensor) -> AnySensor:
-        """Add a sensor of `dalembert.sensors`, such as `Imu("imu", "torso", rate=200)`. Returns it with its bodies and joints
-        looked up. Each run of the scene samples it: `Simulation.sensors` has the last sample, `Trajectory.sensors` all.
+        """Add a sensor of `dalembert.sensors`, such as `Imu("imu", "torso", rate=200)`. Returns it with names replaced
+        by bodies and joints. Each run of the scene samples it: `Simulation.sensors` has the last sample,
+        `Trajectory.sensors` all.
 
         Raises ValueError, naming the sensor and the value.
         """
         if not isinstance(sensor, Sensor):
             raise ValueError(
-                f"add_sensor: {sensor!r:.80} is no sensor; give one of dal.sensors, such as Imu(name, body)"
+                f"add_sensor: {sensor!r:.80} is not a sensor; use one of dal.sensors, such as Imu(name, body)"
             )
         self._new_name(sensor.name, self.sensors, "sensor")
         found = sensor.resolved(self)

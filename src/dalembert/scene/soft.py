@@ -42,11 +42,12 @@ class SoftBodyMethods:
         self, name: str, points: NumbersLike, *, density: float, stretch: float | None = None, bend: float = 0.0,
         damping: float = 0.0, pinned: NumbersLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
-        """Threads: chains of particles that resist stretching and bending; straight at rest, of the length they have now.
+        """Add threads: chains of particles that resist stretching and bending. At rest they are straight, with their
+        initial lengths.
 
-        points : (n, 3) m, of one thread, or (threads, n, 3). density : kg/m. stretch : E A, N; None: it does not stretch at
-        all, and its links are rods, constraints of the run. bend : E I, N m². damping : s, the time in which it damps what
-        resists: force of stiffness k is joined by k · damping · rate. pinned and more fields: see `add_particles`.
+        points : (n, 3) m, of one thread, or (threads, n, 3). density : kg/m. stretch : E A, N; None: the thread does
+        not stretch, and its links are rods (constraints). bend : E I, N m². damping : s; a force with stiffness k gets
+        the damping coefficient k · damping. For pinned and other fields see `add_particles`.
 
         The forces are called "`name` stretch" and "`name` bend", the rods "`name`[i]".
         """
@@ -82,7 +83,9 @@ class SoftBodyMethods:
         return group
 
     def rods(self, name: str, particles: str | Particles, pairs: NumbersLike) -> list[Joint]:
-        """Rods between pairs (m, 2) of particles of a group, joints called "`name`[i]": they keep their distance."""
+        """Add massless rods, which keep the distance between pairs (m, 2) of particles of a group. The joints are
+        called "`name`[i]".
+        """
         owner = f"rods {name!r}"
         group = self._group(owner, particles)
         rows = elements_of(owner, group, pairs, 2)
@@ -101,17 +104,18 @@ class SoftBodyMethods:
         shear: float, bend: float = 0.0, damping: float = 0.0, coordinates: NumbersLike | None = None,
         pinned: NumbersLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
-        """A cloth on a mesh of triangles (D. Baraff, A. Witkin, "Large steps in cloth simulation", 1998), at rest as it is.
+        """Add a cloth on a mesh of triangles, which is its rest shape (D. Baraff, A. Witkin, "Large steps in cloth
+        simulation", 1998).
 
         vertices : (n, 3) m; faces : (m, 3). density : kg/m². damping : s, see `thread`.
-        stretch : k, N/m, along u and v (or one for both): energy ½ k (|w_u| − 1)² a square metre. shear : N/m,
+        stretch : k, N/m, along u and v (or one for both): energy ½ k (|w_u| − 1)² per square metre. shear : N/m,
         ½ k (w_u·w_v)². bend : rigidity D, N m, on the angles θ of edges of length l between triangles of areas
         A and A′: ½ D 3 l²/(A + A′) (θ − θ₀)².
-        coordinates : (n, 2) m, u and v of the vertices in the plane of the cloth; if not given, u is the direction x, or y
-        where x is nearly normal, in each triangle's plane.
+        coordinates : (n, 2) m, u and v of the vertices in the plane of the cloth. Default: in the plane of each
+        triangle, u is the direction x, or y if x is nearly normal to it.
 
-        The forces are called "`name` stretch" and "`name` bend". pinned and more fields: see `add_particles`.
-        Raises ValueError for triangles without area, and edges of more than two.
+        The forces are called "`name` stretch" and "`name` bend". For pinned and other fields see `add_particles`.
+        Raises ValueError for triangles without area, and edges with more than two triangles.
         """
         from ..energies.cloth import Cloth, material_edges
         from ..energies.hinge import Hinges
@@ -144,13 +148,14 @@ class SoftBodyMethods:
         self, name: str, vertices: NumbersLike, tetrahedra: NumbersLike, *, density: float, young: float,
         poisson: float = 0.45, viscosity: float = 0.0, pinned: NumbersLike = False, **fields: Unpack[ParticleFields],
     ) -> Particles:  # fmt: skip
-        """An elastic solid of tetrahedra, at rest as it is: stable neo-Hookean (B. Smith, F. de Goes, T. Kim, 2018).
+        """Add an elastic solid of tetrahedra, which is its rest shape. Stable neo-Hookean material (B. Smith, F. de
+        Goes, T. Kim, 2018).
 
-        vertices : (n, 3) m; tetrahedra : (m, 4), with the first corner behind the other three, which turn right-handed about
-        the way out. density : kg/m³; young : E, Pa; poisson : ν, from 0 to less than ½; viscosity : Pa s (Kelvin–Voigt).
+        vertices : (n, 3) m; tetrahedra : (m, 4), with positive volume: seen from the first corner, the other three are
+        clockwise. density : kg/m³; young : E, Pa; poisson : ν, from 0 to less than ½; viscosity : Pa s (Kelvin–Voigt).
 
-        The force is called "`name` elastic". pinned and more fields: see `add_particles`.
-        Raises ValueError for tetrahedra that are flat or inside out.
+        The force is called "`name` elastic". For pinned and other fields see `add_particles`. Raises ValueError for
+        flat and inverted tetrahedra.
         """
         from ..energies.tetrahedron import Tetrahedra
         from ..energies.volume import require_upright

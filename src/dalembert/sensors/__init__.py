@@ -1,4 +1,4 @@
-"""Sensors: what `Scene.add_sensor` takes. A run samples them: see `sampling`."""
+"""Sensors, for `Scene.add_sensor`. A run samples them: see `sampling`."""
 
 from ..scene.sensor import (
     Accelerometer,

@@ -1,11 +1,11 @@
-"""What sensors read of one instant: motion, accelerations, wrenches of joints, efforts and contacts.
+"""The data that sensors read at one instant: motion, accelerations, wrenches of joints, efforts and contacts.
 
-Accelerations and wrenches are those of the state at the instant, a = M⁻¹ (F + Jᵀλ + F_c). Forces F and multipliers λ are
-evaluated there. F_c are forces that no state determines: those of contacts, stops, dry friction, ideal motors and implicit
-springs in the last step, which are means over it. So the sum of a·h over the steps is the change of velocity to the order of
-the method, and where nothing of this kind acts, a is exact.
+Accelerations and wrenches are those of the state at the instant, a = M⁻¹ (F + Jᵀλ + F_c). Forces F and multipliers λ
+are evaluated there. F_c are forces that the state does not determine: those of contacts, stops, dry friction, ideal
+motors and implicit springs in the last step, which are means over it. So the sum of a·h over the steps is the change of
+velocity to the order of the method, and without such forces a is exact.
 
-The evaluation has tables of its own, so that a sample changes nothing in the run.
+The evaluation has its own tables, so a sample does not change the run.
 """
 
 from __future__ import annotations

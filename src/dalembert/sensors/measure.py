@@ -1,4 +1,4 @@
-"""What each kind of sensor measures at an instant, without noise."""
+"""The values of each kind of sensor at an instant, without noise."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Noise of sensors: normal numbers that follow from a key and a count alone.
+"""Noise of sensors: normally distributed numbers that depend only on a key and a count.
 
-A counter-based generator has no state: number k of a sensor is the same whether or not the numbers before it were asked for,
-in a copy of a run, and for any number of threads. Bits come from SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014),
-normal numbers by the inverse of their distribution (M. Wichura, Algorithm AS 241, Appl. Statistics 37, 1988). All operations
-are + − × ÷ and √, which IEEE 754 rounds in one way, so that the bits are the same on every processor.
+A counter-based generator has no state: number k of a sensor does not depend on whether earlier numbers were generated;
+it is the same in a copy of a run, and for any number of threads. Bits come from SplitMix64 (G. Steele, D. Lea, C.
+Flood, OOPSLA 2014), normal numbers by the inverse of their distribution (M. Wichura, Algorithm AS 241, Appl. Statistics
+37, 1988). All operations are + − × ÷ and √, which IEEE 754 rounds in one way, so that the bits are the same on every
+processor.
 """
 
 from __future__ import annotations

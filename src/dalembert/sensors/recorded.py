@@ -1,7 +1,7 @@
 """Samples of sensors as variables of a trajectory's dataset.
 
-Sensor number i has the variable ``sensor_i`` over ``sensor_i_time`` and axes of its own. Its attributes name it, as names of
-sensors may have any characters.
+Sensor number i has the variable ``sensor_i`` over ``sensor_i_time`` and axes of its own. The name of the sensor is an
+attribute, because it can have any characters.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""When sensors are sampled, and what is kept of it.
+"""Sampling of sensors: times, and recorded samples.
 
-Sample k of a sensor of rate f is due at k/f. Methods with fixed steps take it at the end of the first step that does not end
-before that time, at most one sample a step; adaptive methods end a step there. Each sample has the time at which it was
-taken. Its noise follows from k.
+Sample k of a sensor of rate f is due at k/f. Methods with fixed steps take it at the end of the first step that does
+not end before that time, at most one sample a step; adaptive methods end a step there. Each sample has the time at
+which it was taken. Its noise follows from k.
 
 A run stops at these times outside the compiled loop, as it does for frames and controllers.
 """
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.calls import ExplainsNames
 from ..core.status import OK
 from ..dynamics.joint_space.mechanism import JointMechanism
 from ..dynamics.mechanism import Mechanism
@@ -40,10 +41,10 @@ class Samples(NamedTuple):
     values: np.ndarray
 
 
-class Reading:
+class Reading(ExplainsNames):
     """The samples of one sensor in a run.
 
-    sensor : as it was added to the scene.
+    sensor : the sensor as added to the scene.
     """
 
     def __init__(self, sensor: Sensor, refresh: Callable[[], None]) -> None:
@@ -67,13 +68,13 @@ class Reading:
 
     @property
     def value(self) -> NDArray[Any]:
-        """The last sample, read-only, in the shape of `Sensor.shape`; NaN before the first."""
+        """The last sample, read-only, with the shape `Sensor.shape`; NaN before the first sample."""
         self._refresh()
         return self._values[-1] if self._values else unknown(self.sensor)
 
     @property
     def time(self) -> float:
-        """When it was taken, s; NaN before the first."""
+        """The time of the last sample, s; NaN before the first."""
         self._refresh()
         return self._times[-1] if self._times else math.nan
 
@@ -98,12 +99,12 @@ class Reading:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the components."""
+        """The names of the components."""
         return self.sensor.labels
 
     @property
     def units(self) -> tuple[str, ...]:
-        """Unit of each component."""
+        """The unit of each component."""
         return self.sensor.units
 
     def __len__(self) -> int:
@@ -116,7 +117,7 @@ class Reading:
 
     @property
     def next_time(self) -> float:
-        """When the next sample is due, s."""
+        """The time at which the next sample is due, s."""
         return self.due / self.sensor.rate
 
     def number_at(self, time: float, step: float) -> int:
@@ -125,7 +126,7 @@ class Reading:
         return math.floor(time * rate + SAME_TIME * max(1.0, step * rate))
 
     def keep(self, number: int, time: float, value: np.ndarray) -> None:
-        """Add noise to a value, and keep it as sample `number`."""
+        """Add noise to a value, and store it as sample `number`."""
         if value.dtype.kind == "f":
             if self._noisy:
                 value = value + self._deviation * self._noise.of_sample(number)
@@ -136,7 +137,7 @@ class Reading:
         self._numbers.append(number)
 
     def drop_from(self, time: float) -> int | None:
-        """Forget the last sample if it was not taken before a time (s). Returns its number."""
+        """Remove the last sample if it was not taken before a time (s). Returns its number."""
         if not self._times or self._times[-1] < time:
             return None
         self._times.pop()
@@ -144,7 +145,7 @@ class Reading:
         return self._numbers.pop()
 
     def take(self, times: Any, values: Any) -> None:
-        """Take samples of an earlier part of the run for one's own."""
+        """Copy the samples of an earlier part of the run."""
         self._times = [float(time) for time in times]
         self._numbers = [self.number_at(time, 0.0) for time in self._times]
         self._values = [np.array(value) for value in values]
@@ -167,7 +168,7 @@ def _require_no_forces(sensors: list[Sensor]) -> None:
     for sensor in sensors:
         if sensor.needs_forces or isinstance(sensor, JointState):
             raise ValueError(
-                f"{sensor.owner}: generalized coordinates have no forces of joints and no accelerations of bodies to read; "
+                f"{sensor.owner}: generalized coordinates provide no joint forces and no accelerations; "
                 "use coordinates='maximal' or 'joint', or leave the sensor out"
             )
 
@@ -177,8 +178,8 @@ def _require_joints(sensors: list[Sensor], model: Model) -> None:
     for sensor in sensors:
         if isinstance(sensor, ForceTorque) and (name := getattr(sensor.joint, "name", "")) not in model.joint_names:
             raise ValueError(
-                f"{sensor.owner}: {name!r} holds a particle that has time steps of its own, and its wrench is not known; use "
-                "a method of integration, or leave the sensor out"
+                f"{sensor.owner}: {name!r} holds a particle with its own time steps, whose wrench is not known; use "
+                "an integration method, or leave the sensor out"
             )
 
 
@@ -187,9 +188,9 @@ class Sensors(Mapping[str, Reading]):
 
     Parameters
     ----------
-    model, mechanism : of the run. make_system : makes tables of the model. preview : makes a stepper for a system, with which
-        the first sample of contact forces is found. now : the time of the run (s), its state, and its stepper. joints : reads
-        the coordinates of joints.
+    model, mechanism : of the run. make_system : makes the tables of the model. preview : makes a stepper for a system,
+        which computes the first sample of contact forces. now : returns the time of the run (s), its state and its
+        stepper. joints : returns the coordinates of joints.
     """
 
     def __init__(
@@ -213,7 +214,7 @@ class Sensors(Mapping[str, Reading]):
         self._renderer = Renderer(model) if any(isinstance(sensor, Camera) for sensor in sensors) else None
 
     def __getitem__(self, name: str) -> Reading:
-        """The samples of a sensor; KeyError says which there are."""
+        """The samples of a sensor. Raises KeyError, listing the names, for an unknown one."""
         if name not in self._readings:
             raise KeyError(
                 f"there is no sensor {name!r}; there are {', '.join(self._readings) or 'none: see add_sensor'}"
@@ -239,11 +240,13 @@ class Sensors(Mapping[str, Reading]):
 
     @property
     def next_time(self) -> float:
-        """When the next sample is due, s."""
+        """The time at which the next sample of any sensor is due, s."""
         return min(reading.next_time for reading in self._readings.values())
 
     def sample(self, anew: bool = False) -> None:
-        """Take the samples that are due at the current time. anew : whether the state is not that of the last step's end."""
+        """Take the samples that are due at the current time. anew : whether the state differs from that at the end of
+        the last step.
+        """
         time, y, driver = self._now()
         self._stale = False
         step = driver.step if isinstance(driver, FixedStepper) else 0.0
@@ -290,7 +293,7 @@ class Sensors(Mapping[str, Reading]):
     # Changes from outside ---------------------------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """The state was changed from outside: take the samples of this instant again when they are asked for."""
+        """Take the samples of this instant again when they are next read, because the state was changed from outside."""
         self._stale = bool(self._readings)
 
     def _refresh(self) -> None:
@@ -303,11 +306,11 @@ class Sensors(Mapping[str, Reading]):
         self.sample(anew=True)
 
     def refresh(self) -> None:
-        """Take samples again that belong to a state which was changed."""
+        """Retake samples of a state that was changed."""
         self._refresh()
 
     def set_time(self, time: float) -> None:
-        """Go on from a time (s), whose samples were taken."""
+        """Continue from a time (s), whose samples were taken."""
         for reading in self._readings.values():
             reading.due = reading.number_at(time, 0.0) + 1
         self._stale = False
@@ -317,7 +320,7 @@ class Sensors(Mapping[str, Reading]):
         return {name: Samples(reading.times, reading.values) for name, reading in self._readings.items()}
 
     def go_on_from(self, before: Mapping[str, Any], until: float | None = None) -> None:
-        """Take samples of the run that this one goes on from, of its `Sensors`, its `samples` or the arrays of its
+        """Copy samples of the run that this one continues, from its `Sensors`, its `samples` or the arrays of its
         trajectory: the last one, or all `until` a time (s)."""
         for name, reading in self._readings.items():
             if name not in before:

@@ -3,10 +3,11 @@
 Compiled code does not check bounds: an index beyond the end of a table reads or writes foreign memory. The tables
 of a mechanism are made in `model`, those of collision detection in `collide`, and each numbers bodies in its own way:
 
-    the mechanism      rigid bodies, then nodes (particles that joints or forces of bodies hold), then links, then the world
-    collisions         rigid bodies, then the world
+    the mechanism      rigid bodies, then nodes (particles that joints or forces of bodies hold), then links, then the
+    world collisions         rigid bodies, then the world
 
-What is checked is that tables of one length have it, that ranges lie within their tables, and that every number names a row.
+The checks: tables have the lengths that they must share, ranges lie within their tables, and every index is that of a
+row.
 """
 
 from __future__ import annotations
@@ -361,7 +362,7 @@ def _require_slope(owner: str, force: ParticleForce, law: Pointer) -> None:
         ):
             raise ValueError(
                 f"{owner}: its function says dW/dr = {slope:.6g} N at r = {r:.6g} m, and by differences of W it is "
-                f"{found:.6g} N; return (W, dW/dr), where the force on either is −dW/dr along the line from the other"
+                f"{found:.6g} N; return (W, dW/dr); the force on each particle is −dW/dr along the line from the other"
             )
 
 

@@ -1,8 +1,8 @@
-"""Forces that are applied between steps, impulses, and writes to the state: what they do, and their work in the ledger.
+"""Forces applied between steps, impulses, and writes to the state: their effect, and their work in the ledger.
 
-A run whose user applies nothing pays nothing. The first call adds a row of the table of forces for each body, and two entries
-to the ledger: the work of what was applied, and the energy that writes to the state added. The tables are made anew for this,
-and the run goes on with the same bits.
+Runs without applied forces have no extra cost. The first call adds a row to the table of forces for each body, and two
+entries to the ledger: the work of applied forces, and the energy added by writes to the state. The tables are rebuilt
+for this, and the run continues with the same bits.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Applying:
     def _require_bodies_of_our_own(self, what: str) -> None:
         if isinstance(self._mechanism, JointMechanism) and not hasattr(self._mechanism, "layout"):
             raise ValueError(
-                f"scene {self.model.name!r} runs in coordinates of your own, in which {what} are not possible; "
+                f"scene {self.model.name!r} uses generalized coordinates, which do not support {what}; "
                 "use coordinates='maximal' or 'joint'"
             )
 

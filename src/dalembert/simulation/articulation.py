@@ -17,7 +17,7 @@ from ..model.tree import build_tree
 from ..scene.body import Body
 from ..scene.checks import real_array
 from ..scene.joint import Link
-from ..scene.scene import Scene
+from ..scene.scene import Scene, require_scene
 
 Vector = NDArray[np.float64]
 
@@ -27,19 +27,19 @@ class Articulation(SmallMotions, InverseKinematics):
 
     Parameters
     ----------
-    scene : Scene. Its hinges, sliders, cylindrical, universal and ball joints and welds make the tree; a body that none of
-        them carries is free. Joints that close loops are left out here.
+    scene : Scene. Its hinges, sliders, cylindrical, universal and ball joints and welds form the tree. A body that none
+        of them carries is free. Joints that close loops are ignored here.
 
     The state is (u, w): `coordinates` names the numbers of u, `speeds` those of w.
 
     - hinge, slider: u is the angle (rad) or displacement (m) of b relative to a, zero at the start; w = u̇;
     - cylindrical: displacement, then angle; universal: about the axis of a, then about that of b;
-    - ball: u is the quaternion (w, x, y, z) of the turn since the start of what the joint carries relative to what carries
-      it, w their relative angular velocity, both in the axes of what carries it;
-    - free: u is the position of the centre of mass and the quaternion of the body, w velocity and angular velocity, in world
-      axes.
+    - ball: u is the quaternion (w, x, y, z) of the child's rotation since the start, w its angular velocity, both
+      relative to the parent and in the parent's axes;
+    - free: u is the position of the centre of mass and the quaternion of the body, w velocity and angular velocity, in
+      world axes.
 
-    Methods raise ValueError for arrays of another size, values that are not finite, and unknown names.
+    Methods raise ValueError for arrays of the wrong size, non-finite values, and unknown names.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("pendulum")
@@ -58,6 +58,7 @@ class Articulation(SmallMotions, InverseKinematics):
     start: Vector
 
     def __init__(self, scene: Scene) -> None:
+        require_scene(scene)
         items: list[Body | Link] = [*scene.bodies.values(), *scene.links.values()]
         self._layout = build_tree(scene)
         self._tree = self._layout.tree({item: i for i, item in enumerate(items)}, 0)
@@ -108,24 +109,26 @@ class Articulation(SmallMotions, InverseKinematics):
         return row[12:15], row[15:18]
 
     def jacobian(self, u: NumbersLike, name: str, point: VectorLike = (0.0, 0.0, 0.0)) -> Vector:
-        """(6, m): velocity of a point, given in the frame of the body (m), and angular velocity, of a unit of each speed."""
+        """(6, m) Jacobian: velocity of a point, given in the frame of the body (m), and angular velocity, per unit of
+        each speed.
+        """
         at = real_array(name, "point", point, (3,))
         m = len(self.speeds)
         return self._ask(tasks.JACOBIAN, u, None, [self._node(name), *at], 6 * m).reshape(6, m)
 
     def coordinate_rates(self, u: NumbersLike, w: NumbersLike) -> Vector:
-        """u̇ of the speeds w."""
+        """u̇ for the speeds w."""
         return self._ask(tasks.RATES, u, w, (), len(self.coordinates))
 
     def displaced(self, u: NumbersLike, displacement: NumbersLike) -> Vector:
-        """u after a displacement along the speeds (m,): quaternions turn by it."""
+        """u after a displacement along the speeds (m,), by which quaternions rotate."""
         d = real_array("displacement", "d", displacement, (len(self.speeds),))
         return self._ask(tasks.DISPLACED, u, None, d, len(self.coordinates))
 
     # Dynamics ---------------------------------------------------------------------------------------------------------
 
     def mass_matrix(self, u: NumbersLike) -> Vector:
-        """(m, m) kg, kg m, kg m²: ½ wᵀ M w is the kinetic energy, armatures included."""
+        """(m, m) kg, kg m, kg m²: ½ wᵀ M w is the kinetic energy, including armatures."""
         m = len(self.speeds)
         return self._ask(tasks.MATRIX, u, None, (), m * m).reshape(m, m)
 
@@ -134,7 +137,7 @@ class Articulation(SmallMotions, InverseKinematics):
         return self.inverse_dynamics(u, w, np.zeros(len(self.speeds)))
 
     def inverse_dynamics(self, u: NumbersLike, w: NumbersLike, rates: NumbersLike) -> Vector:
-        """(m,) efforts (N, N m) along the speeds that make ẇ = rates, against gravity; by Newton–Euler recursion."""
+        """(m,) efforts (N, N m) along the speeds for which ẇ = rates, under gravity; by Newton–Euler recursion."""
         m = len(self.speeds)
         return self._ask(tasks.INVERSE, u, w, [*self._gravity, *real_array("rates", "ẇ", rates, (m,))], m)
 
@@ -145,7 +148,9 @@ class Articulation(SmallMotions, InverseKinematics):
         return self._ask(tasks.FORWARD, u, w, [*self._gravity, *tau], m)
 
     def centroidal_momentum(self, u: NumbersLike, w: NumbersLike) -> tuple[Vector, Vector, Vector]:
-        """Centre of mass (3,) m of everything, momentum (3,) kg m/s, and angular momentum (3,) kg m²/s about that point."""
+        """Total centre of mass (3,) m, momentum (3,) kg m/s, and angular momentum (3,) kg m²/s about the centre of
+        mass.
+        """
         found = self._ask(tasks.MOMENTUM, u, w, np.zeros(3), 10)
         center = found[1:4] / found[0]
         return center, found[4:7], self._ask(tasks.MOMENTUM, u, w, center, 10)[7:10]

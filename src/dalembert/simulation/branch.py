@@ -1,4 +1,4 @@
-"""Branches of a run: copies that go on with the same bits, pickling, and tables that are made anew in the course of a run."""
+"""Branches of a run: copies that continue with the same bits, pickling, and rebuilding of tables during a run."""
 
 from __future__ import annotations
 
@@ -166,10 +166,10 @@ class Branching:
     """The part of `Simulation` about copies of a run."""
 
     def copy(self) -> Self:
-        """A branch of the run: a simulation at the same state, which goes on with the same bits, and shares nothing that
-        changes with this one. Frames that were recorded so far are in both.
+        """Return a branch of the run: an independent simulation at the same state, which continues with the same bits.
+        Both have the frames recorded so far.
 
-        A controller, and functions of the scene, are the same objects in both: what they remember is shared.
+        A controller, and functions of the scene, are the same objects in both, so their own data is shared.
         """
         run: Any = self
         run._notice_changes()

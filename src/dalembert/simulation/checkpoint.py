@@ -1,10 +1,12 @@
-"""Checkpoints: all data that a run needs to go on bit-identically, as plain data in the file of a trajectory.
+"""Checkpoints: all data that a run needs to continue with the same bits, as plain data in the file of a trajectory.
 
-Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm starts,
-near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the controller.
+Beside the state these are the derivative at the end of the last step, the length of the next one, impulses for warm
+starts, near pairs of colliders, how long bodies have rested, released joints and forces, and the next call of the
+controller.
 
 A checkpoint is two arrays of numbers, real and whole, and a text (JSON) that describes them. Data of a file are checked
-against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a table.
+against the tables of the run before they are written to them: nothing in it is executed, and no index leads out of a
+table.
 """
 
 from __future__ import annotations
@@ -166,7 +168,7 @@ def _release(simulation: Any, name: str) -> None:
     try:
         release(simulation.model, simulation._system, name)
     except ValueError as error:
-        raise CheckpointError(f"the checkpoint does not fit this scene: {error}") from None
+        raise CheckpointError(f"the checkpoint does not match this scene: {error}") from None
 
 
 def _write(field: Field, values: np.ndarray | None) -> None:
@@ -174,7 +176,7 @@ def _write(field: Field, values: np.ndarray | None) -> None:
     if values is None or values.size != field.values.size or values.dtype.kind != field.values.dtype.kind:
         raise CheckpointError(f"the checkpoint's {field.name!r} is not that of this scene")
     if not np.isnan(field.least) and not ((values >= field.least) & (values <= field.most)).all():
-        raise CheckpointError(f"the checkpoint's {field.name!r} has a number that cannot be")
+        raise CheckpointError(f"the checkpoint's {field.name!r} has a number out of range")
     field.values[...] = values.reshape(field.values.shape)
 
 
@@ -208,10 +210,10 @@ def detach(dataset: xarray.Dataset, name: str) -> Checkpoint | None:
             joined = np.asarray(dataset[f"{name}_{suffix}"].values)
             lengths = {str(key): _count(value, joined.size) for key, value in text[suffix].items()}
             if joined.ndim != 1 or joined.dtype != np.dtype(f"{kind}8") or joined.size != sum(lengths.values()):
-                raise ValueError(f"{name}_{suffix} is not as long as it says")
+                raise ValueError(f"{name}_{suffix} has the wrong length")
             values |= dict(zip(lengths, np.split(joined, np.cumsum([*lengths.values()]))[:-1], strict=True))
         if max(room.values(), default=0) > sum(each.size for each in values.values()):
-            raise ValueError("there is more room than numbers")
+            raise ValueError("its room exceeds the number of values")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"the checkpoint of the saved run cannot be read: {error!s:.200}") from None
     return Checkpoint(facts, room, values)

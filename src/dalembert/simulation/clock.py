@@ -1,9 +1,9 @@
-"""Time of a run: the time until which it was asked to go, and the times of its frames.
+"""Time of a run: the requested time, and the times of its frames.
 
-Methods of fixed steps reach only the multiples of their step, so that the time of a run and the time that it was asked to
-reach differ by up to a step. The difference must not add up over calls of `advance`: requested durations are summed on their
-own, without rounding errors that could drift. Frames lie at multiples of their interval from time zero, however a run is
-divided into calls.
+Methods with fixed steps end on multiples of the step, so the time of a run and the requested time differ by up to a
+step. The difference must not add up over calls of `advance`: requested durations are summed on their own, without
+rounding errors that could drift. Frames lie at multiples of their interval from time zero, however a run is divided
+into calls.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The linear system of a run's constraints, J W Jᵀ λ = b, as a SciPy matrix: its order of elimination, its condition number
-over time, its picture, and the iterative solver that may solve it."""
+"""The linear system of a run's constraints, J W Jᵀ λ = b, as a SciPy matrix: its elimination order, its condition
+number over time, its plot, and its iterative solver."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Elimination:
-    """The block LDLᵀ of the factorization: its nodes are joints, and bodies of many joints (hubs), in the order in which
-    they are eliminated; its blocks lie below the diagonal, (row, column) by places in that order."""
+    """The block LDLᵀ of the factorization: its nodes are joints, and bodies of many joints (hubs), in the order in
+    which they are eliminated; its blocks lie below the diagonal, as (row, column) in that order."""
 
     nodes: tuple[str, ...]
     widths: tuple[int, ...]
     blocks: tuple[tuple[int, int], ...]
-    fill: tuple[tuple[int, int], ...]  # of these, what the matrix itself does not have
+    fill: tuple[tuple[int, int], ...]  # the blocks of these that the matrix itself does not have
 
 
 @dataclass(frozen=True)
 class ConstraintSystem:
-    """J W Jᵀ λ = b of one state. Rows are in the order of the joints; those that were let go are left out.
+    """The system J W Jᵀ λ = b at one state. Rows are in the order of the joints, without released ones.
 
-    matrix : (rows, rows), scipy.sparse.csr_array, symmetric; blocks of joints without a body in common are not stored.
-    b : (rows,), −J̇ v − J W Q. multipliers : (rows,), λ as the run's own solver finds it. Forces and torques along the
-    constraints: N and N m for those of position, by the units of each constraint. joints : the name of each row.
+    matrix : (rows, rows), scipy.sparse.csr_array, symmetric; blocks of joints without a common body are not stored.
+    b : (rows,), −J̇ v − J W Q. multipliers : (rows,), λ from the solver of the run. Forces and torques along the
+    constraints: N and N m for constraints of position; otherwise by the units of the constraint. joints : the joint of
+    each row.
     """
 
     matrix: csr_array
@@ -53,12 +54,12 @@ class ConstraintSystem:
 
     @property
     def residual(self) -> float:
-        """‖b − J W Jᵀ λ‖ / ‖b‖ of the run's own solver."""
+        """‖b − J W Jᵀ λ‖ / ‖b‖ of the solver of the run."""
         size = float(np.linalg.norm(self.b))
         return float(np.linalg.norm(self.b - self.matrix @ self.multipliers)) / size if size > 0.0 else 0.0
 
     def plot(self) -> Figure:
-        """The pattern of the matrix, and that of its factor in the order of elimination, fill marked."""
+        """Draw the pattern of the matrix, and that of its factor in elimination order, with fill-in marked."""
         return plot_pattern(self)
 
 
@@ -68,10 +69,10 @@ class SystemReader:
     def __init__(self, model: Model) -> None:
         if model.tree is not None:
             raise ValueError(
-                f"scene {model.name!r} is run in joint coordinates, which have no such system; take coordinates='maximal'"
+                f"scene {model.name!r} uses joint coordinates, which have no such system; use coordinates='maximal'"
             )
         if not model.graph.rows:
-            raise ValueError(f"scene {model.name!r} has no joint, and so no constraint system")
+            raise ValueError(f"scene {model.name!r} has no joint, so it has no constraint system")
         self.model = model
         self.mechanism = Mechanism(model.system())
         self._dydt = np.empty(model.size)
@@ -264,8 +265,8 @@ DIRECT = "ldl"
 
 @dataclass(frozen=True)
 class SolverReport:
-    """How an iterative solver did. iterations : for one solution, on average. residual : the largest, relative to b, scaled
-    as it was solved. unsolved : solutions in which it stayed above the tolerance."""
+    """Statistics of an iterative solver. iterations : mean per solution. residual : the largest, relative to b, after
+    equilibration. unsolved : number of solutions with a residual above the tolerance."""
 
     solver: str
     solutions: int
@@ -291,7 +292,7 @@ def iterative_solver(given: str | IterativeSolver, hold: str, coordinates: str) 
         )
     if coordinates != "maximal" or hold == "penalty":
         what = f"coordinates={coordinates!r}" if coordinates != "maximal" else f"hold={hold!r}"
-        raise ValueError(f"constraint_solver is {given!r}, and {what} has no such system to solve; leave it out")
+        raise ValueError(f"constraint_solver is {given!r}, and {what} does not solve such a system; leave it out")
     return IterativeSolver(given) if isinstance(given, str) else given
 
 
@@ -358,5 +359,5 @@ class ConstraintSolver:
         joint = self._names[int(np.searchsorted(self._blocks, row, side="right")) - 1]
         return (
             f"the constraint system cannot be solved by {self.solver.solver!r}: {self._system.reason}, {what} {joint!r}; "
-            "take constraint_solver='ldl', another preconditioner, or a larger tolerance"
+            "use constraint_solver='ldl', another preconditioner, or a larger tolerance"
         )

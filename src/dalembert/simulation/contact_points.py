@@ -1,9 +1,10 @@
-"""Contact points in the arrays of a trajectory: those of all frames one after the other, with a count and a start a frame.
+"""Contact points in the arrays of a trajectory: all frames one after the other, with a count and a start for each
+frame.
 
-Frames have different numbers of points. The arrays are a ragged array like those of the CF conventions (section 9.3): axis
-``contact_point`` is that of the points of all frames; along ``time``, ``contact_point_count`` says how many of them a frame
-has, −1 where they were not kept, and ``contact_point_start`` where these begin. So a part of a dataset along ``time`` is
-a dataset of this kind.
+Frames have different numbers of points. The arrays are a ragged array like those of the CF conventions (section 9.3):
+axis ``contact_point`` is that of the points of all frames; along ``time``, ``contact_point_count`` says how many of
+them a frame has, −1 if they were not recorded, and ``contact_point_start`` where these begin. So a part of a dataset
+along ``time`` is a dataset of this kind.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class RecordedPoints:
     def __init__(self, dataset: xarray.Dataset) -> None:
         if COUNT not in dataset:
             raise KeyError(
-                "the run has no contact points: they are recorded where bodies have a material, unless contact_points=False"
+                "the run has no contact points: they are recorded if bodies have a material, unless contact_points=False"
             )
         counts = dataset[COUNT].values.astype(np.int64)
         self.times: np.ndarray = dataset["time"].values
@@ -100,14 +101,14 @@ class RecordedPoints:
     def number(self, name: str) -> int:
         """The number of a body or obstacle. Raises KeyError."""
         if name not in self.names:
-            raise KeyError(f"no body or obstacle is called {name!r}; there are {', '.join(self.names[:20]) or 'none'}")
+            raise KeyError(f"there is no body or obstacle {name!r}; there are {', '.join(self.names[:20]) or 'none'}")
         return self.names.index(name)
 
     def force_between(self, a: str, b: str) -> np.ndarray:
         """(frames, 3) N, on b from a; NaN for frames whose points were not kept. Raises KeyError and ValueError."""
         one, two = self.number(a), self.number(b)
         if one == two:
-            raise ValueError(f"{a!r} is named twice; name two bodies or obstacles")
+            raise ValueError(f"{a!r} is given twice; give two bodies or obstacles")
         forces = np.zeros((len(self.kept), 3))
         frames = self.frame_of_row()
         for first, second, sign in ((one, two, 1.0), (two, one, -1.0)):

@@ -24,7 +24,7 @@ from ..model.compile import Model
 from ..model.particles import ForceCompiler
 from ..model.tables import ANGLE, CUSTOM_MOTOR, MOTOR, SERVO, System
 from ..scene.body import WORLD
-from ..scene.checks import finite, real_array
+from ..scene.checks import finite, real_array, require_arguments
 from ..scene.scene_warnings import TURN, beyond_a_turn, in_degrees
 from .errors import SimulationError
 from .registry import positive
@@ -49,25 +49,26 @@ class JointStates:
 
     @property
     def coordinates(self) -> Vector:
-        """(n,) u, a read-only copy, in the order of `Articulation.coordinates`; `set_joint_state` sets them. Raises
-        ValueError in coordinates of bodies."""
+        """(n,) u, a read-only copy, in the order of `Articulation.coordinates`; use `set_joint_state` to set them.
+        Raises ValueError in maximal coordinates."""
         own = self._tree()
         return _read_only(own.z[: len(own.layout.start)])
 
     @property
     def speeds(self) -> Vector:
-        """(m,) w, a read-only copy, in the order of `Articulation.speeds`; `set_joint_state` sets them. Raises ValueError in
-        coordinates of bodies."""
+        """(m,) w, a read-only copy, in the order of `Articulation.speeds`; use `set_joint_state` to set them. Raises
+        ValueError in maximal coordinates."""
         own = self._tree()
         first = len(own.layout.start)
         return _read_only(own.z[first : first + len(own.layout.freedoms)])
 
     def joint_state(self) -> dict[str, tuple[float, float]]:
-        """Joint → (s, ṡ): rad and rad/s of hinges, m and m/s of sliders; of cylindrical joints with ".displacement" and
-        ".angle" after the name. Zero at the initial pose.
+        """Joint → (s, ṡ): rad and rad/s of hinges, m and m/s of sliders; cylindrical joints have two entries, with
+        ".displacement" and ".angle" after the name. Zero at the initial pose.
 
-        In joint coordinates: of all joints in the tree, with ".a" and ".b" of universal ones. In maximal coordinates full
-        turns of joints without motors, stops or springs are counted from call to call: call it at least twice per turn.
+        In joint coordinates all joints in the tree are listed, universal ones with ".a" and ".b". In maximal
+        coordinates the full turns of joints without motors, stops or springs are counted from call to call: call it at
+        least twice per turn.
         """
         if self.model.tree is not None:
             own = self._tree()
@@ -79,11 +80,12 @@ class JointStates:
         return self._reader.read(self._y)
 
     def set_joint_state(self, state: Mapping[str, tuple[float, float]]) -> None:
-        """Set (s, ṡ) of joints, by the names of `joint_state`; the others stay. In joint coordinates only. Angles count full
-        turns: 3.5 rad is not 3.5 − 2π, for motors, springs, gears and stops too. A joint that closes a loop follows from the
-        others, with the turn nearest to the one before.
+        """Set (s, ṡ) of joints, by the names of `joint_state`; others do not change. In joint coordinates only. Angles
+        count full
+        turns: 3.5 rad is not 3.5 − 2π, for motors, springs, gears and stops too. The angle of a joint that closes a
+        loop follows from the others, with the number of turns nearest to its previous value.
 
-        Raises ValueError for an unknown name, a value that is not finite, and in maximal coordinates.
+        Raises ValueError for an unknown name or a non-finite value, and in maximal coordinates.
         """
         own = self._tree()
         found = own.layout.scalars()
@@ -236,9 +238,9 @@ def inputs_of(row: Any) -> tuple[str, ...]:
 def what_it_takes(row: Any, taken: tuple[str, ...]) -> str:
     """The inputs of a motor, in words."""
     if row.kind == CUSTOM_MOTOR:
-        return "nothing, as its effort is a function's"
+        return "nothing, because a function computes its effort"
     if row.kind == SERVO:
-        return "speed, as it has no damping"
+        return "speed, because it has no damping"
     missing = [f"{key} with a {what} above zero" for key, what in (("position", "stiffness"), ("speed", "damping"))
                if key not in taken]  # fmt: skip
     return f"{' or '.join(taken)}" + (f" (and {', '.join(missing)} in scene.motor)" if missing else "")
@@ -253,14 +255,15 @@ MAX_MOTORS = 1000
 
 
 class TimeSeries:
-    """A controller that plays samples, linearly interpolated; before the first and after the last they are constant.
+    """A controller that plays back samples with linear interpolation. Before the first and after the last sample values
+    are constant.
 
     Parameters
     ----------
-    samples : motor → (times (n,) s, values (n,)), times rising.
-    of : what the values are: "effort" (N m or N), "position" (rad or m) or "speed" (rad/s or m/s).
+    samples : motor → (times (n,) s, values (n,)), with increasing times.
+    of : the quantity of the values: "effort" (N m or N), "position" (rad or m) or "speed" (rad/s or m/s).
 
-    Raises ValueError for times that do not rise, values that are not finite, and sizes that differ.
+    Raises ValueError for times that do not increase, non-finite values, and different sizes.
 
     >>> import dalembert as dal
     >>> series = dal.TimeSeries({"motor": ([0.0, 1.0], [0.0, 2.0])}, of="position")
@@ -280,20 +283,22 @@ class TimeSeries:
             t = real_array(owner, "times", times, (-1,))
             v = real_array(owner, "values", values, (-1,))
             if len(t) != len(v) or not len(t):
-                raise ValueError(f"{owner}: {len(t)} times and {len(v)} values; give as many of both, at least one")
+                raise ValueError(
+                    f"{owner}: {len(t)} times and {len(v)} values; give the same number of both, at least one"
+                )
             late = np.flatnonzero(np.diff(t) <= 0.0)
             if len(late):
                 raise ValueError(
-                    f"{owner}: times[{late[0] + 1}] is {t[late[0] + 1]:g} s, after {t[late[0]]:g} s; times must rise"
+                    f"{owner}: times[{late[0] + 1}] is {t[late[0] + 1]:g} s, after {t[late[0]]:g} s; times must increase"
                 )
             self.samples[name] = (t, v)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike[str], of: Input = "position") -> TimeSeries:
-        """From a file of comma-separated values: the first line names the columns, "time" (s) and then motors; each further
-        line is an instant.
+        """Read a file of comma-separated values. The first line names the columns, "time" (s) and then motors; every
+        other line is an instant.
 
-        Raises ValueError, with the number of the line, for what is not so, and for files of more than 256 MB.
+        Raises ValueError, with the line number, for other contents, and for files of more than 256 MB.
         """
         source = Path(path)
         if source.stat().st_size > MAX_BYTES:
@@ -306,10 +311,10 @@ class TimeSeries:
                 rows = [_numbers(str(source), reader.line_num, header, row) for row in reader if row]
             except (csv.Error, UnicodeDecodeError) as error:
                 raise ValueError(
-                    f"{str(source)!r}, line {reader.line_num + 1}: no comma-separated text: {error}"
+                    f"{str(source)!r}, line {reader.line_num + 1}: not comma-separated text: {error}"
                 ) from None
         if not rows:
-            raise ValueError(f"{str(source)!r} has no line of numbers after the names")
+            raise ValueError(f"{str(source)!r} has no line of numbers after the first line")
         columns = np.array(rows).T
         try:
             return cls({name: (columns[0], column) for name, column in zip(header[1:], columns[1:], strict=True)}, of)
@@ -341,7 +346,7 @@ def _check_header(source: str, header: list[str]) -> None:
 
 def _numbers(source: str, line: int, header: list[str], row: list[str]) -> list[float]:
     if len(row) != len(header):
-        raise ValueError(f"{source!r}, line {line}: {len(row)} values, and {len(header)} columns have names")
+        raise ValueError(f"{source!r}, line {line}: {len(row)} values, but {len(header)} columns")
     values = []
     for name, text in zip(header, row, strict=True):
         try:
@@ -349,7 +354,7 @@ def _numbers(source: str, line: int, header: list[str], row: list[str]) -> list[
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise ValueError(f"{source!r}, line {line}, {name!r}: {text!r:.40} is no finite number")
+            raise ValueError(f"{source!r}, line {line}, {name!r}: {text!r:.40} is not a finite number")
         values.append(value)
     return values
 
@@ -387,16 +392,17 @@ def make_clock(function: Callable[[Any], Any] | None, rate: float | None, dt: fl
         if function is None and rate is None:
             return None
         given, missing = ("control_rate", "controller") if function is None else ("controller", "control_rate")
-        raise ValueError(f"{given} is given without a {missing}; a controller takes both, the rate in Hz")
+        raise ValueError(f"{given} is given without a {missing}; give both, the rate in Hz")
     if not callable(function):
         raise ValueError(f"controller is {function!r:.80}; give a function of the run")
+    require_arguments("controller", function, "run")
     hertz = positive("control_rate", rate, "Hz")
     if dt is not None:
         steps = round(1.0 / (hertz * dt))
         if steps < 1 or abs(steps * dt * hertz - 1.0) > SAME_TIME:
             raise ValueError(
                 f"control_rate is {hertz:g} Hz, so that {1.0 / (hertz * dt):.9g} steps of dt = {dt:g} s lie between calls; "
-                f"give a dt that divides the time between them, such as {1.0 / (hertz * max(1, steps)):.9g} s"
+                f"give a dt that divides the interval, such as {1.0 / (hertz * max(1, steps)):.9g} s"
             )
         hertz = 1.0 / (steps * dt)
     return Clock(function, hertz)
@@ -417,10 +423,10 @@ class Controls(JointStates):
     def set_motor(
         self, name: str | Named, effort: float | None = None, position: float | None = None, speed: float | None = None
     ) -> None:
-        """Change the inputs of a motor from now on, in this run: its effort (N m or N), the position that its stiffness draws
-        it to (rad or m), the speed that its damping does (rad/s or m/s). An ideal motor takes a speed.
+        """Change the inputs of a motor from now on, in this run: its effort (N m or N), the target position of its
+        stiffness (rad or m), the target speed of its damping (rad/s or m/s). An ideal motor has only a speed.
 
-        Raises ValueError for an unknown motor, a value that is not finite, and an input that the motor does not have.
+        Raises ValueError for an unknown motor, a non-finite value, and an input that the motor does not have.
         """
         name = name if isinstance(name, str) else name_of(name, self.model.scene)
         row = self._motors.get(name)
@@ -449,8 +455,8 @@ class Controls(JointStates):
 
     @property
     def efforts(self) -> dict[str, float]:
-        """The effort of each motor, and of each stop, dry friction and ideal motor in the last time step, N m or N along its
-        coordinate."""
+        """The effort of each motor, and the mean effort of each stop, dry friction and ideal motor over the last step;
+        N m or N along its coordinate."""
         self._mechanism(MEASURE, float(self._driver.time), self._y, np.empty_like(self._y))
         return exerted(self.model, self._system, self._driver, self._y)
 
@@ -488,7 +494,7 @@ class Controls(JointStates):
                 self._in_controller = False
             if returned is not None:
                 self.warn(
-                    f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is not used; "
+                    f"the controller {clock.name!r} returned {type(returned).__name__} {returned!r:.60}, which is ignored; "
                     "call run.set_motor(name, ...) in it",
                     "controller",
                 )

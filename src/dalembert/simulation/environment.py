@@ -27,25 +27,25 @@ Vector = NDArray[np.float64]
 
 
 class Environment(gymnasium.Env[Vector, Vector]):
-    """A scene whose motors an agent sets, at a fixed rate.
+    """A Gymnasium environment: an agent sets the motors of a scene at a fixed rate.
 
     Parameters
     ----------
-    scene : Scene, or a function that makes it.
-    motors : names; an action is one number for each, in their order.
-    of : what actions are: "effort" (N m or N), "position" (rad or m) or "speed" (rad/s or m/s).
+    scene : a Scene, or a function that returns one.
+    motors : names of motors. An action has one number for each, in this order.
+    of : the quantity of the actions: "effort" (N m or N), "position" (rad or m) or "speed" (rad/s or m/s).
     control_rate : Hz; a step of the environment lasts 1/control_rate s.
-    reward : (run, action) → number, at the end of a step; `run` is the `Simulation`.
-    observe : run → (n,) numbers. If not given: values and then rates of `joint_state`, in joint coordinates u and w.
+    reward : (run, action) → number, evaluated at the end of a step; `run` is the `Simulation`.
+    observe : run → (n,) numbers. Default: values and then rates of `joint_state`; in joint coordinates u and w.
     terminated : run → whether the episode is over.
-    duration : s, after which an episode is cut short; without it none is.
-    randomize : (rng, run): changes the state that an episode starts from; rng is NumPy's generator, seeded by `reset`.
-    bounds : motor → (least, most) action; else ± its limit, of efforts.
+    duration : s, after which an episode is truncated. Default: never.
+    randomize : (rng, run): changes the initial state of an episode; rng is a NumPy generator, seeded by `reset`.
+    bounds : motor → (least, most) action. Default for efforts: ±limit of the motor.
     render_mode : "rgb_array": `render` returns a picture (900, 1200, 3).
-    settings : those of `Simulation`. `frame_rate` is the control rate if not given.
+    settings : settings of `Simulation`. Default of `frame_rate`: the control rate.
 
-    `run` is the Simulation of the episode. Actions beyond the bounds are brought to them. Raises ValueError for bad arguments
-    and actions, SimulationError where a run fails.
+    `run` is the Simulation of the episode. Actions beyond the bounds are clamped. Raises ValueError for invalid
+    arguments and actions, and SimulationError if a run fails.
     """
 
     @renamed_keywords(**RENAMED)
@@ -64,7 +64,7 @@ class Environment(gymnasium.Env[Vector, Vector]):
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"environment: render_mode is {render_mode!r}; give 'rgb_array' or None")
         if not motors:
-            raise ValueError("environment: there are no motors to set; name them")
+            raise ValueError("environment: there are no motors to set; give motors=[...]")
         rate = positive("environment", "control_rate", control_rate, "Hz")
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": rate}
         self.render_mode, self.of, self.motors = render_mode, of, tuple(motors)
@@ -83,17 +83,17 @@ class Environment(gymnasium.Env[Vector, Vector]):
         self._act(self.run)  # so that inputs that motors do not take are refused here
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
-        """Begin an episode; `options` are not used."""
+        """Begin an episode; `options` is ignored."""
         super().reset(seed=seed)
         randomize = self._randomize
         self.run.restart(None if randomize is None else lambda run: randomize(self.np_random, run))
         return self._observation(), {}
 
     def step(self, action: Vector) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """(observation, reward, terminated, truncated, info) after 1/control_rate s of an action."""
+        """Apply an action for 1/control_rate s. Returns (observation, reward, terminated, truncated, info)."""
         asked = np.asarray(action, float)
         if asked.shape != self._action.shape or not np.isfinite(asked).all():
-            raise ValueError(f"action is {action!r:.120}; give {len(self.motors)} finite numbers, one a motor")
+            raise ValueError(f"action is {action!r:.120}; give {len(self.motors)} finite numbers, one per motor")
         space = self.action_space
         assert isinstance(space, gymnasium.spaces.Box)
         self._action = np.clip(asked, space.low, space.high)
@@ -104,7 +104,7 @@ class Environment(gymnasium.Env[Vector, Vector]):
         return self._observation(), reward, over, late, {}
 
     def render(self) -> Any:
-        """A picture (900, 1200, 3) of where everything is, uint8, in the render mode "rgb_array"."""
+        """A picture (900, 1200, 3), uint8, of the current state, in the render mode "rgb_array"."""
         if self.render_mode is None:
             return None
         from ..view.still import picture

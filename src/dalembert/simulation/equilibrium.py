@@ -4,13 +4,15 @@ With f(q) the forces and torques on the bodies at rest, and constraints C(q) = 0
 
     f + Jᵀ λ = 0,   C = 0.
 
-Motions that the constraints allow are z = Z s, with Z a basis of the null space of J. In them the condition is g = Zᵀ f = 0,
-and with λ of the least squares the stiffness of the whole is H = −Zᵀ ∂(f + Jᵀ λ)/∂q Z. Newton's step is H⁻¹ g. To go down in
-energy and not to the next saddle, eigenvalues of H are replaced by their sizes (`linalg.newton` does the same for a
-function), and the step is halved until the forces do work along it. After each step the pose is projected onto C = 0. Where g
-vanishes and H has an eigenvalue below zero the equilibrium is unstable; a small step along its eigenvector leaves it.
+Motions that the constraints allow are z = Z s, with Z a basis of the null space of J. In them the condition is g = Zᵀ f
+= 0, and with λ of the least squares the stiffness of the whole is H = −Zᵀ ∂(f + Jᵀ λ)/∂q Z. Newton's step is H⁻¹ g. To
+decrease the energy and avoid saddle points, eigenvalues of H are replaced by their absolute values (`linalg.newton`
+does the same for a function), and the step is halved until the forces do work along it. After each step the pose is
+projected onto C = 0. If g vanishes and H has a negative eigenvalue, the equilibrium is unstable; a small step along its
+eigenvector leaves it.
 
-Derivatives are central differences of the engine's own forces and Jacobian. A cable that may go slack is an inequality, ℓ ≤
+Derivatives are central differences of the engine's own forces and Jacobian. A cable that may go slack is an inequality,
+ℓ ≤
 L: its tension is max(0, T + k (ℓ − L)) with a multiplier T that is updated until the stretch vanishes (the method of
 multipliers: M. Hestenes, J. Optim. Theory Appl. 4, 1969).
 """
@@ -29,7 +31,7 @@ from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model, compile_scene
 from ..model.tables import CABLE, CABLE_NOW, CABLE_PULL, STATE_SIZE, STOP
 from ..scene.forces.cable import ElasticCable, SlackCable
-from ..scene.scene import Scene
+from ..scene.scene import Scene, require_scene
 from .control import JointReader
 
 Vector = NDArray[np.float64]
@@ -50,15 +52,15 @@ STIFF = 1e3  # of weight over length: the stiffness that stands for a slack cabl
 class Equilibrium:
     """A static equilibrium; found by `equilibrium`.
 
-    position : (n, 3) m, of the centres of mass. orientation : (n, 4) unit quaternions (w, x, y, z), body → world; bodies in
-    the order of `bodies`. residual : N or N m, the largest force or torque that is not balanced. converged : whether it is
-    below the tolerance.
-    stable : whether every motion that the constraints allow is opposed, but for `neutral` ones, which nothing opposes or
-    drives (to rounding). stiffness : their eigenvalues, ascending, of the stiffness in these motions (N/m, N m/rad, with the
-    size of the model as the unit of length).
-    joint_forces : by joint, force (3,) N and torque (3,) N m on its second body, at the joint, world axes.
-    tensions : N, by piece of cable; negative where a taut cable would have to push. energy : J, potential. steps : of
-    Newton's method.
+    position : (n, 3) m, of the centres of mass. orientation : (n, 4) unit quaternions (w, x, y, z), body → world;
+    bodies in the order of `bodies`. residual : N or N m, the largest unbalanced force or torque. converged : whether it
+    is below the tolerance.
+    stable : whether the energy has a minimum, apart from `neutral` motions, along which it is constant (to rounding).
+    stiffness : eigenvalues of the stiffness in the motions that the constraints allow, ascending (N/m, N m/rad, with
+    the size of the model as the unit of length).
+    joint_forces : joint → force (3,) N and torque (3,) N m on its second body, at the joint, world axes.
+    tensions : piece of cable → N; negative if a taut cable would have to push. energy : J, potential. steps : number of
+    Newton steps.
     """
 
     bodies: tuple[str, ...]
@@ -88,17 +90,18 @@ class Equilibrium:
 def equilibrium(
     scene: Scene, *, stable: bool = True, tolerance: float = 1e-9, max_steps: int = 500, held: tuple[str, ...] = ()
 ) -> Equilibrium:
-    """The static equilibrium that is reached from the initial poses by going down in energy.
+    """Find the static equilibrium that is reached from the initial poses by decreasing the energy.
 
-    stable : True: an unstable equilibrium on the way is left. False: the first one that is met is returned, whatever it is.
-    tolerance : of the residual, relative to the weights and forces in the scene. held : names of joints (hinges, sliders)
-    that keep their initial coordinate, as by a brake.
+    stable : True: the search continues from an unstable equilibrium. False: the first equilibrium is returned, stable
+    or not. tolerance : bound on the residual, relative to the weights and forces in the scene. held : names of joints
+    (hinges, sliders) that keep their initial coordinate, as if by a brake.
 
-    Velocities count as zero: dampers, drag and dry friction do nothing. Motors with stiffness act as springs, with effort or
-    speed and gain as constant efforts, motions of joints hold their value at t = 0. Stops must be free where it ends.
+    Velocities are zero, so dampers, drag and dry friction have no effect. Motors with stiffness act as springs; motors
+    with an effort, or with a speed and damping, act as constant efforts. Motions of joints keep their value at t = 0.
+    At the equilibrium no joint may be at a stop.
 
-    Raises ValueError for a scene that has no equilibrium to look for here (particles, links, bodies in contact, motors with a
-    speed and no gain), or where it ends beyond a stop; `NoSolution` where something falls without end.
+    Raises ValueError for scenes with particles, links, bodies in contact or ideal motors, and if a joint ends beyond a
+    stop; `NoSolution` if a body falls without bound.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("ladder")
@@ -109,6 +112,7 @@ def equilibrium(
     >>> found.stable
     True
     """
+    require_scene(scene)
     _require_statics(scene)
     brakes = [_brake(scene, name) for name in held]
     try:
@@ -142,17 +146,17 @@ def _require_statics(scene: Scene) -> None:
             f"{owner}: it has particles ({next(iter(scene.particles))!r}); only bodies have an equilibrium here"
         )
     if scene.links:
-        raise ValueError(f"{owner}: link {next(iter(scene.links))!r} has no mass; give the frame a body instead")
+        raise ValueError(f"{owner}: link {next(iter(scene.links))!r} has no mass; use a body in place of the link")
     if scene.touching():
         raise ValueError(
-            f"{owner}: bodies have a material and may touch, and contacts are not part of it; add them with material=None, "
-            f"or run "
-            "the scene with damping until it rests"
+            f"{owner}: bodies have a material, and contacts are not supported here; add them with material=None, "
+            "or run the scene with damping until it rests"
         )
     for force in scene.forces.values():
-        if force.kind == "motor" and force.bounded:
+        if force.kind == "servo":
             raise ValueError(
-                f"{owner}: motor {force.name!r} has a speed and no gain; hold its joint (held=[...]) or leave the motor out"
+                f"{owner}: motor {force.name!r} has a speed but no damping; hold its joint (held=[...]) or leave the "
+                "motor out"
             )
 
 
@@ -317,9 +321,8 @@ class _Search:
         far = np.abs((self.y - start)[self._positions()]).reshape(self.n, 3).max(axis=1)
         name = self.model.body_names[int(far.argmax())]
         raise NoSolution(
-            f"equilibrium of scene {self.model.name!r}: body {name!r} moves away without end; nothing holds it against the "
-            f"forces: "
-            "give it a joint, a spring or a cable"
+            f"equilibrium of scene {self.model.name!r}: body {name!r} moves away without bound; "
+            "connect it by a joint, a spring or a cable"
         )
 
     def _step(self, d: Vector, f: Vector) -> bool:
@@ -430,10 +433,9 @@ class _Search:
             value = values[name][0]
             if force.side * (value - force.rest) < -1e-9:
                 raise ValueError(
-                    f"equilibrium of scene {self.model.name!r}: joint {name!r} would be at {value:.4g}, beyond its stop at "
-                    f"{force.rest:.4g}, and stops do not hold here; hold the joint (held=[{name!r}]) with its initial pose "
-                    f"at the "
-                    "stop, or change the stop"
+                    f"equilibrium of scene {self.model.name!r}: joint {name!r} would be at {value:.4g}, beyond its "
+                    f"stop at {force.rest:.4g}, and stops are not supported here; hold the joint (held=[{name!r}]) "
+                    "with its initial pose at the stop, or change the stop"
                 )
 
 

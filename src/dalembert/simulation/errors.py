@@ -23,7 +23,7 @@ TURNING = (HINGE, BALL, FREE)  # kinds of nodes with angular speeds
 
 
 class SimulationError(RuntimeError):
-    """A run that failed in the middle. `time` is in s; `simulation` holds everything recorded up to then."""
+    """Raised if a run fails. `time` is in s; `simulation` has everything recorded until then."""
 
     def __init__(self, message: str, time: float) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ def explain(simulation: Any, status: int) -> str:
         if pointer.error is not None:
             return f"{at} the function of {name!r} failed: {pointer.error!r}"
     if status in (USER_FUNCTION, WRONG_LENGTH):
-        what = "failed" if status == USER_FUNCTION else "returned another number of values than it should"
+        what = "failed" if status == USER_FUNCTION else "returned the wrong number of values"
         return f"{at} a compiled function of the scene {what} ({', '.join(model.pointer_names)})"
     if status == NOT_A_NUMBER:
         return f"{at} the event {_events_without_number(simulation)} returns NaN; let it return a number at every state"
@@ -78,10 +78,10 @@ def explain(simulation: Any, status: int) -> str:
         what = "the constraint system cannot be solved" if status == SINGULAR else "the joints cannot be closed"
         return f"{at} {what} {step}, worst at joint {_worst_joint(simulation)}; a smaller step may help"
     if status == UNSOLVED:
-        return f"{at} the forces of contact cannot be found {step}; look for contacts that contradict each other"
+        return f"{at} the forces of contact cannot be found {step}; look for contradictory contacts"
     if status == LIMP:
         names, which = model.tree.freedom_names, int(simulation._mechanism.tables.options.limp[0])
-        return f"{at} nothing resists {names[which]!r}; give what it moves a mass, or the joint an armature"
+        return f"{at} nothing resists {names[which]!r}; give the bodies that it moves a mass, or the joint an armature"
     if status == TOO_FAST:
         return f"{at} {_turns_too_far(simulation)}"
     if status == COINCIDENT:
@@ -102,7 +102,7 @@ def _turns_too_far(simulation: Any) -> str:
     which = int(np.argmax(speeds))
     speed, name = float(speeds[which]), own.layout.freedom_names[turning[which]]
     return (
-        f"the free motion of joints is not found in a step of {dt:.3g} s: {name!r} turns at {speed:.3g} rad/s, by "
+        f"the free motion of joints cannot be computed in a step of {dt:.3g} s: {name!r} turns at {speed:.3g} rad/s, by "
         f"{speed * dt:.3g} rad in a step; give dt = {0.3 / speed:.1g} or less"
     )
 
@@ -156,7 +156,7 @@ def _coincident(simulation: Any) -> str:
     one, other, law = (int(interactions.trouble[k]) for k in (ONE, OTHER, THE_LAW))
     return (
         f"particles {_particle(model, one)} and {_particle(model, other)} are at the same place, where the force "
-        f"{model.force_names[interactions.laws[law].ledger]!r} between them has no limit; move one, or give the force a "
+        f"{model.force_names[interactions.laws[law].ledger]!r} between them is infinite; move one, or give the force a "
         "softening length if it has one"
     )
 
@@ -188,7 +188,7 @@ def _first_not_finite(simulation: Any) -> str | None:
     finite = np.concatenate([np.isfinite(part).all(axis=1) for part in tried])
     if finite.all():
         return None
-    return f"{_name(simulation.model, int(np.argmin(finite)))} is the first whose state is not finite"
+    return f"{_name(simulation.model, int(np.argmin(finite)))} is the first with a non-finite state"
 
 
 def _fastest(simulation: Any) -> str:

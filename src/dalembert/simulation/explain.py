@@ -1,4 +1,4 @@
-"""What failed in a run, or was doubtful, where, and what to try: `Simulation.explain`, from the record of the run."""
+"""`Simulation.explain`: what failed in a run or was doubtful, where, and what to try, found from the record of the run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ WIDTH = 112
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that failed or is doubtful. what : a sentence. where : label → value, as text with units. ways : what to try,
-    the likeliest first."""
+    """One failure or doubtful result. what : a sentence. where : label → value, as text with units. ways : what to try,
+    the most likely remedy first."""
 
     what: str
     where: dict[str, str]
@@ -36,7 +36,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `Simulation.explain` found; `print` it. time : s, until which the run went. failed : whether it failed there."""
+    """The result of `Simulation.explain`; print it. time : s, simulated time reached. failed : whether the run failed
+    there.
+    """
 
     scene: str
     method: str
@@ -45,14 +47,14 @@ class Explanation:
     findings: tuple[Finding, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain data for JSON."""
+        """The findings as plain data for JSON."""
         return asdict(self)
 
     def __str__(self) -> str:
         state = "failed" if self.failed else "is"
         lines = [f"{self.scene}, {self.method}: the run {state} at t = {self.time:.6g} s"]
         if not self.findings:
-            lines.append("Nothing failed, and nothing was warned of.")
+            lines.append("Nothing failed, and there were no warnings.")
         for finding in self.findings:
             lines += ["", *textwrap.wrap(finding.what, WIDTH)]
             left = max(map(len, finding.where), default=0) + 2
@@ -104,7 +106,7 @@ def _of_function(simulation: Any, pointer: Any, message: str, where: dict[str, s
             ", ".join(end.name for end in acts.acts_on(model.scene)) if hasattr(acts, "acts_on") else name
         )
     ways = (
-        f"correct the function of {name}: it must return finite numbers for every time and state that a step may try",
+        f"correct the function of {name}: it must return finite numbers for every time and state that a step can try",
         "call it with the state of the last frame: run.state holds it",
     )
     return Finding(_sentence(message), where, ways)
@@ -116,7 +118,7 @@ def _not_finite(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     culprit = culprit_of(simulation) if simulation.model.pointers else None
     if culprit is not None:
         where["function"] = culprit
-        ways.append("let that function return finite numbers at every state")
+        ways.append("make that function return finite numbers at every state")
     dt = simulation.settings["dt"]
     if dt is not None:
         for mode in stiffnesses(simulation.model, simulation.method):
@@ -130,14 +132,14 @@ def _not_finite(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
                 ways.append(f"dt below {limit:.2g} s: at {float(dt):g} s the steps are unstable for {mode.name!r}")
                 break
     ways.append(_smaller_steps(simulation))
-    ways.append("check the units of masses, lengths and stiffness (kg, m, N/m) of what is named above")
+    ways.append("check the units of masses, lengths and stiffness (kg, m, N/m) of the objects named above")
     return where, tuple(dict.fromkeys(ways))
 
 
 def _underflow(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     where, ways = _not_finite(simulation)
-    first = "a jump in a force of your own: make it smooth, or let a scene.event happen where it jumps"
-    return where, (first, "a larger rtol or atol, if that accuracy is not needed", *ways[:-1])
+    first = "a jump in your own force: make it smooth, or put a scene.event at the jump"
+    return where, (first, "a larger rtol or atol, if you do not need this accuracy", *ways[:-1])
 
 
 def _singular(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -151,12 +153,12 @@ def _singular(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     joint = simulation.model.scene.joints[names[index]]
     where = _place_of(joint) | {
         "residual": f"{worst[index]:.3g} m or rad, the error of that joint",
-        "pivot": f"{float(system.settings[0].condition):.3g}, least over largest (0: constraints depend on each other)",
+        "pivot": f"{float(system.settings[0].condition):.3g}, least over largest (0: redundant constraints)",
     }
     ways = (
         _smaller_steps(simulation),
-        f"check the points and axes of {joint.name!r}: the bodies may have reached a position in which it cannot be closed",
-        'remove constraints that say the same twice, or pass coordinates="joint"',
+        f"check the points and axes of {joint.name!r}: the bodies may have reached poses in which it cannot be closed",
+        'remove redundant constraints, or pass coordinates="joint"',
     )
     return where, ways
 
@@ -169,20 +171,20 @@ def _limp(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
 
 
 def _too_fast(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
-    return _fastest(simulation), (_smaller_steps(simulation), "lower speeds at the start, or a limit of the motors")
+    return _fastest(simulation), (_smaller_steps(simulation), "lower initial speeds, or limits of the motors")
 
 
 def _no_forces(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     return _fastest(simulation), (
         'method="time_stepping", which solves the same contacts at velocity level',
-        "look for contacts that contradict each other: a body that is wedged between obstacles that move",
+        "look for contradictory contacts: a body wedged between moving obstacles",
     )
 
 
 def _solver_missed(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     """A step whose solver missed its tolerance, in a run with stop_unsolved=True."""
     where, ways = _contact_facts(simulation)
-    return where, (*ways, "stop_unsolved=False: the run goes on, and the report counts such steps")
+    return where, (*ways, "stop_unsolved=False: the run continues, and the report counts such steps")
 
 
 BY_STATUS: dict[int | None, Callable[..., tuple[dict[str, str], tuple[str, ...]]]] = {
@@ -248,12 +250,12 @@ def _contact_facts(simulation: Any) -> tuple[dict[str, str], tuple[str, ...]]:
     ways = [_smaller_steps(simulation)]
     if simulation.arguments.get("iterations"):
         ways.insert(
-            0, f"leave out iterations={simulation.arguments['iterations']}: without that budget steps are solved"
+            0, f"leave out iterations={simulation.arguments['iterations']}: without this budget every step is solved"
         )
     if report.solver == "gauss_seidel":
         ways.append('solver="converging", which solves every step to its tolerance')
     if "masses there are" in report.where:
-        ways.append("masses that are nearer to each other, or the heaviest body as an obstacle")
+        ways.append("masses that differ less, or the heaviest body as an obstacle")
     return where, tuple(ways)
 
 
@@ -281,7 +283,10 @@ def _of_joints(simulation: Any) -> Iterator[Finding]:
         "since": f"{simulation.recorder.frames['time'][first]:.6g} s",
         "pivot": f"{min(simulation.recorder.frames['condition']):.3g}, the least over the largest",
     }
-    ways = ("correct the misalignment: points and axes of a closed loop must fit", 'compare with coordinates="joint"')
+    ways = (
+        "correct the misalignment: points and axes of a closed loop must be consistent",
+        'compare with coordinates="joint"',
+    )
     yield Finding(_sentence(message), where, ways)
 
 

@@ -1,19 +1,19 @@
 """Handles: one body, joint, obstacle or group of particles of a run, read and changed by attributes.
 
-Handles look up the current state each time. What they return is a copy, so that a value that is kept does not change when the
-run goes on. Arrays that can be written to hand on what is assigned to them, whole or in part, while the run is at the same
-time.
+Handles read the current state each time. They return copies, so a stored value does not change when the run continues.
+Assignments to a returned array, whole or in part, change the run as long as it is at the same time.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contact.contact_point import Contact
 from ..core.arrays import NumbersLike
+from ..core.calls import ExplainsNames, unknown_attribute
 from ..model.tables import FIELD, STATE_SIZE
 from ..scene.body import Body
 from ..scene.checks import finite, real_array, rotation_matrix, unit_quaternion
@@ -31,8 +31,18 @@ Vector = NDArray[np.float64]
 NOTHING = np.zeros(3)
 
 
-class Handle:
-    """One thing of a run, by its name. `scene_item` is what `Scene.add_body` and the others returned."""
+class Handle(ExplainsNames):
+    """One object of a run, by its name. `scene_item` is the object that `Scene.add_body` or another method returned."""
+
+    _hints: ClassVar[dict[str, str]] = {
+        "pos": "use position",
+        "rotation": "use orientation, a quaternion (w, x, y, z)",
+        "speed": "use velocity",
+        "angle": "use position, in rad",
+        "force": "use contact_force() to read a force, apply_force(...) to apply one",
+        "torque": "use effort to read an effort, apply_torque(...) to apply a torque",
+        "mass": "use scene_item.mass",
+    }
 
     kind = "thing"
 
@@ -40,6 +50,13 @@ class Handle:
         self._run: Any = run
         self.scene_item = item
         self.name: str = item.name
+
+    if not TYPE_CHECKING:  # checkers know the attributes
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not (name.startswith("_") or name in ("scene_item", "name") or hasattr(type(self), name)):
+                raise AttributeError(unknown_attribute(self, name))
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name!r} at t = {self._run.time:.6g} s>"
@@ -66,11 +83,11 @@ class Touching(Handle):
 
     @property
     def contacts(self) -> list[Contact]:
-        """Its contact points in the last step, see `Simulation.contacts`."""
+        """The contact points of this object in the last step, see `Simulation.contacts`."""
         return [each for each in self._run.contacts if self.name in (each.a, each.b)]
 
     def contact_force(self, by: str | Named | None = None) -> Vector:
-        """(3,) N, world axes: the force of contact on this by another body or obstacle, or by all that touches it. See
+        """(3,) N, world axes: the contact force on this object from another body or obstacle, or from all of them. See
         `Simulation.contact_force`."""
         return self._run.contact_force(self, by)  # type: ignore[no-any-return]
 
@@ -95,9 +112,9 @@ class ObstacleHandle(Touching):
 class BodyHandle(Touching):
     """A body of a run: `sim["box"]`, or `sim[box]` with what `Scene.add_body` returned.
 
-    Positions are those of the centre of mass; all vectors are in world axes. Attributes that are assigned to change the run
-    at once. Joints share a change of velocity by the smallest change in the mass metric, as an impulse would; the energy that
-    a change adds is in the entry "changes of the state" of the ledger.
+    Positions are those of the centre of mass; all vectors are in world axes. Assigning to an attribute changes the run
+    at once. If the body has joints, the other bodies change too, by the smallest change in the mass metric, as after an
+    impulse. The energy that a change adds is the entry "changes of the state" of the ledger.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("thrown")
@@ -122,22 +139,22 @@ class BodyHandle(Touching):
         return found
 
     def _command(self) -> Any:
-        """The row of its motion, where it moves by command; else None."""
+        """The row of its prescribed motion; None without one."""
         if self.scene_item.motion is None:
             return None
         commands = self._run._system.commands
         return commands[commands["body"] == self._index][0]
 
     def _require_free(self, what: str) -> None:
-        """Raises ValueError for a body that moves by command."""
+        """Raises ValueError for a kinematic body."""
         if self.scene_item.motion is not None:
-            raise ValueError(f"body {self.name!r}: its {what} is that of its motion; change it with sim.set_motion")
+            raise ValueError(f"body {self.name!r}: its {what} is prescribed; change it with sim.set_motion")
 
     # Pose -------------------------------------------------------------------------------------------------------------
 
     @property
     def position(self) -> Vector:
-        """(3,) m, of the centre of mass. It can be set for bodies without joints."""
+        """(3,) m, of the centre of mass. You can set it for bodies without joints."""
         return self._alive("position", self._part(0, 3))
 
     @position.setter
@@ -149,8 +166,8 @@ class BodyHandle(Touching):
 
     @property
     def orientation(self) -> Vector:
-        """(4,) unit quaternion (w, x, y, z), body → world. It can be set for bodies without joints; the angular velocity
-        stays."""
+        """(4,) unit quaternion (w, x, y, z), body → world. You can set it for bodies without joints; the angular
+        velocity does not change."""
         return self._alive("orientation", self._part(3, 7))
 
     @orientation.setter
@@ -169,8 +186,8 @@ class BodyHandle(Touching):
         held = [name for name in joints if name not in self._run.released]
         if held:
             tree = model.tree is not None
-            way = "set sim.joint(name).position" if tree else "use coordinates='joint', in which joints can be set"
-            raise ValueError(f"body {self.name!r}: joint {held[0]!r} holds it, so that its {what} cannot be set; {way}")
+            way = "set sim.joint(name).position" if tree else "use coordinates='joint' and set the joint"
+            raise ValueError(f"body {self.name!r}: joint {held[0]!r} holds it, so its {what} cannot be set; {way}")
 
     @property
     def _owner(self) -> str:
@@ -235,40 +252,41 @@ class BodyHandle(Touching):
 
     @property
     def energy(self) -> float:
-        """J: kinetic, and potential in gravity, −m g·x, which is zero at the origin. Energies of springs are not of one
-        body."""
+        """J: kinetic energy plus potential energy in gravity, −m g·x, which is zero at the origin. Energies of springs
+        are not included."""
         forces = self._run._system.forces
         gravity = forces.vector[(forces.kind == FIELD) & (forces.active != 0)].sum(axis=0)
         return self.kinetic_energy - float(self.scene_item.mass * (gravity @ self._part(0, 3)))
 
     @property
     def asleep(self) -> bool:
-        """Whether it sleeps: see `sleep_after`."""
+        """Whether the body sleeps: see `sleep_after`."""
         bodies = self._run._driver.bodies
         return bodies is not None and bool(bodies.collision.asleep[self._index] > 0)
 
     # Forces -----------------------------------------------------------------------------------------------------------
 
     def apply_force(self, force: NumbersLike, at: NumbersLike | None = None) -> None:
-        """Apply a force, (3,) N, at a point (m, world axes; the centre of mass if not given). Forces that are applied add up.
+        """Apply a force, (3,) N, at a point (m, world axes; the centre of mass if not given). Forces that are applied
+        add up.
 
-        The force and its torque about the centre of mass, as they are now, act in world axes until the end of the next call
-        of `step` or `advance`; those that a controller applies, until the controller is called again. Their work is the
-        entry "applied forces" of the ledger. Raises ValueError for values that are not finite, and bodies that move by
-        command.
+        The force and its torque about the centre of mass are constant in world axes and act until the end of the next
+        call of `step` or `advance`. If a controller applies them, they act until the controller is called again. Their
+        work is the entry "applied forces" of the ledger. Raises ValueError for non-finite values and kinematic bodies.
         """
         self._require_free("velocity")
         new = real_array(self._owner, "force", force, (3,))
         self._run._apply(self._index, new, self._moment(new, at))
 
     def apply_torque(self, torque: NumbersLike) -> None:
-        """Apply a torque, (3,) N m, world axes, as long as a force acts: see `apply_force`."""
+        """Apply a torque, (3,) N m, world axes. It acts as long as a force does: see `apply_force`."""
         self._require_free("angular_velocity")
         self._run._apply(self._index, NOTHING, real_array(self._owner, "torque", torque, (3,)))
 
     def apply_impulse(self, impulse: NumbersLike, at: NumbersLike | None = None) -> None:
-        """Change the momentum at once, by an impulse (3,) N s at a point (m, world axes; the centre of mass if not given).
-        Joints transmit it. Its work is in the entry "applied forces" of the ledger. Raises as `apply_force` does."""
+        """Apply an impulse (3,) N s at a point (m, world axes; the centre of mass if not given).
+        It changes the momentum at once; joints transmit it. Its work is the entry "applied forces" of the ledger.
+        Raises the same errors as `apply_force`."""
         self._require_free("velocity")
         new = real_array(self._owner, "impulse", impulse, (3,))
         self._run._push(self._index, new, self._moment(new, at))
@@ -282,8 +300,8 @@ class BodyHandle(Touching):
 class JointHandle(Handle):
     """A joint of a run: `sim["elbow"]`, or `sim[elbow]`.
 
-    Its numbers are those of its coordinate: rad, rad/s and N m of a hinge; m, m/s and N of a slider. A joint with several, or
-    none, raises ValueError; `Simulation.joint_state` has all of them.
+    Values are in rad, rad/s and N m for a hinge, in m, m/s and N for a slider. Joints with several coordinates, or
+    none, raise ValueError; use `Simulation.joint_state` for them.
     """
 
     kind = "joint"
@@ -291,7 +309,7 @@ class JointHandle(Handle):
 
     @property
     def position(self) -> float:
-        """Its coordinate, rad or m; zero at the initial pose. It can be set in joint coordinates."""
+        """Its coordinate, rad or m; zero at the initial pose. You can set it in joint coordinates."""
         return self._value(0)
 
     @position.setter
@@ -300,7 +318,7 @@ class JointHandle(Handle):
 
     @property
     def velocity(self) -> float:
-        """The rate of its coordinate, rad/s or m/s. It can be set in joint coordinates."""
+        """The rate of its coordinate, rad/s or m/s. You can set it in joint coordinates."""
         return self._value(1)
 
     @velocity.setter
@@ -311,8 +329,7 @@ class JointHandle(Handle):
         found: float | None = self._run._joint_value(self.name, which)
         if found is None:
             raise ValueError(
-                f"joint {self.name!r} ({self.scene_item.kind}) has no single coordinate; sim.joint_state() has those of all "
-                "joints"
+                f"joint {self.name!r} ({self.scene_item.kind}) has no single coordinate; use sim.joint_state()"
             )
         return found
 
@@ -324,7 +341,7 @@ class JointHandle(Handle):
     @property
     def effort(self) -> float:
         """N m or N along its coordinate: the sum of its motors, stops and dry friction, see `Simulation.efforts`. Zero
-        without any."""
+        if there are none."""
         efforts = self._run.efforts
         forces = self._run.model.scene.forces
         own = [name for name in efforts if name in forces and forces[name].joint is self.scene_item]
@@ -338,9 +355,9 @@ class JointHandle(Handle):
 
     @property
     def target(self) -> float:
-        """What its motor is asked for: the position (rad or m) of one with a stiffness, the speed (rad/s or m/s) of one with
-        a gain alone or of an ideal one, else the effort (N m or N). Raises ValueError without a motor, or with several:
-        use `Simulation.set_motor`."""
+        """The target of its motor: the position (rad or m) of a motor with stiffness, the speed (rad/s or m/s) of a
+        motor with damping alone or an ideal motor, else the effort (N m or N). Raises ValueError if the joint has no
+        motor, or several: then use `Simulation.set_motor`."""
         row, key = self._motor()[1:]
         return float(row[INPUTS[key]])
 
@@ -358,16 +375,18 @@ class JointHandle(Handle):
         row = motor_row(self._run.model, self._run._system, names[0])
         taken = inputs_of(row)
         if not taken:
-            raise ValueError(f"motor {names[0]!r} of joint {self.name!r} has no target, as its effort is a function's")
+            raise ValueError(
+                f"motor {names[0]!r} of joint {self.name!r} has no target, because a function computes its effort"
+            )
         return names[0], row, next(key for key in ("position", "speed", "effort") if key in taken)
 
     def release(self) -> None:
-        """Release the joint, see `Simulation.release`."""
+        """Release the joint; see `Simulation.release`."""
         self._run.release(self.name)
 
 
 class ParticlesHandle(Handle):
-    """A group of particles of a run: `sim["cloth"]`; arrays in the order of the group."""
+    """A group of particles of a run: `sim["cloth"]`. Arrays are in the order of the group."""
 
     kind = "particles"
     scene_item: Particles
@@ -403,7 +422,7 @@ class ParticlesHandle(Handle):
 
     @property
     def velocity(self) -> Vector:
-        """(n, 3) m/s; zero of pinned ones."""
+        """(n, 3) m/s; zero for pinned particles."""
         inverse = self._run.model.tables["particle_inverse_mass"][self._rows]
         return self._alive("velocity", self._block(1) * inverse[:, None])
 
@@ -412,7 +431,7 @@ class ParticlesHandle(Handle):
         own, pinned = self._block(1), self.scene_item.pinned
         new = real_array(f"particles {self.name!r}", "velocity", value, own.shape)
         if new[pinned].any():
-            raise ValueError(f"particles {self.name!r}: pinned ones take no velocity; give zeros for them")
+            raise ValueError(f"particles {self.name!r}: pinned particles cannot move; give zeros for them")
         with self._run._booked(WRITTEN, f"velocities of {self.name!r}"):
             own[:] = self.scene_item.mass[:, None] * new
 
@@ -422,8 +441,8 @@ class ParticlesHandle(Handle):
         return np.array(self._block(1))
 
     def apply_impulse(self, impulse: NumbersLike) -> None:
-        """Change the momenta at once by impulses (n, 3) N s, or one (3,) for each. Pinned ones do not take any. The work is
-        in the entry "applied forces" of the ledger."""
+        """Apply impulses (n, 3) N s, or one (3,) for every particle, which change the momenta at once. Pinned particles
+        ignore them. Their work is the entry "applied forces" of the ledger."""
         own = self._block(1)
         array = np.asarray(impulse, float)
         given = real_array(f"particles {self.name!r}", "impulse", array, (3,) if array.ndim == 1 else own.shape)

@@ -1,5 +1,5 @@
-"""Initial conditions: joints are checked, or assembled; dependent constraints are noted. Also the release of joints and
-forces."""
+"""Initial conditions: joints are checked or assembled, and redundant constraints reported. Also the release of joints
+and forces."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def check_hold(hold: str, stiffness: float, damping: float, method: Method) -> N
         raise ValueError(f"hold is {hold!r}; give one of {', '.join(HOLD)}")
     if hold not in method.holds:
         raise ValueError(
-            f"hold is {hold!r}, and method {method.name!r} holds joints by {', '.join(map(repr, method.holds))} only"
+            f"hold is {hold!r}, and method {method.name!r} supports {', '.join(map(repr, method.holds))} only"
         )
     not_negative("stiffness", stiffness)
     not_negative("damping", damping)
     if hold == "penalty" and not stiffness > 0.0:
-        raise ValueError("hold='penalty' without stiffness holds nothing; give stiffness in N/m, and damping in N s/m")
+        raise ValueError("hold='penalty' needs a stiffness; give stiffness in N/m, and damping in N s/m")
 
 
 def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray, assemble: bool) -> int:
@@ -109,7 +109,7 @@ def _open(model: Model, what: str, errors: np.ndarray, unit: str, cause: str) ->
     name = model.joint_names[worst]
     return (
         f"joint {name!r} {what} at the start by {errors[worst]:.3g} {unit}; correct {cause}, "
-        "or pass assemble=True to let the smallest change close it"
+        "or pass assemble=True to close it by the smallest change"
     )
 
 
@@ -122,7 +122,7 @@ def release(model: Model, system: System, name: str) -> None:
         index = model.joint_names.index(name)
         if index >= len(system.joints):
             raise ValueError(
-                f"joint {name!r} is one of the coordinates, which stay; run the scene with coordinates='maximal' to let it go"
+                f"joint {name!r} is part of the coordinates and cannot be released; use coordinates='maximal'"
             )
         joint = system.joints[index]
         joint.active = 0

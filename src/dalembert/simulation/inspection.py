@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RayHit:
-    """The first intersection of a ray. name : of the body or obstacle. distance : m. point : (3,) m. normal : (3,) unit,
-    outward."""
+    """The first intersection of a ray. name : name of the body or obstacle. distance : m. point : (3,) m. normal : (3,)
+    unit, outward."""
 
     name: str
     distance: float
@@ -48,8 +48,9 @@ class RayHit:
 
 @dataclass(frozen=True)
 class Gap:
-    """The nearest points of two bodies or obstacles, world axes. distance : m, negative for overlaps: minus the least
-    translation that separates them. normal : (3,) unit, from a to b. point_a, point_b : (3,) m, on their surfaces."""
+    """The nearest points of two bodies or obstacles, world axes. distance : m; for overlaps it is minus the length of
+    the smallest translation that separates them. normal : (3,) unit, from a to b. point_a, point_b : (3,) m, on their
+    surfaces."""
 
     distance: float
     normal: np.ndarray
@@ -101,7 +102,7 @@ class Queries:
                     f"gap: unknown body or obstacle {name!r}; those with a material are {', '.join(self._names)}"
                 )
         if a == b:
-            raise ValueError(f"gap: {a!r} is named twice; name two bodies or obstacles")
+            raise ValueError(f"gap: {a!r} is given twice; give two bodies or obstacles")
         found = [query.closest_points(self._tables, i, j) for i in self._colliders[a] for j in self._colliders[b]]
         return Gap(*min(found, key=lambda points: points.distance))
 
@@ -170,7 +171,7 @@ def show_table(tables: dict[str, Any], name: str, most: int) -> str:
     wanted = [one for one in full if one == name or one.endswith(f".{name}")]
     arrays = {id(_at(tables, one)): one for one in reversed(wanted)}
     if len(arrays) != 1:
-        which = f"{name!r} is in {', '.join(wanted)}; give one of these" if arrays else f"no table is called {name!r}; "
+        which = f"{name!r} is in {', '.join(wanted)}; give one of these" if arrays else f"there is no table {name!r}; "
         raise ValueError(which if arrays else which + f"there are {', '.join(full)}")
     (path,) = arrays.values()
     owner, field = path.split(".")
@@ -239,7 +240,9 @@ class Inspection:
 
     @property
     def contacts(self) -> list[Contact]:
-        """The contact points of the last time step, with their forces; points that nearly touch have none."""
+        """The contact points of the last time step, with their forces. Points that nearly touch are included, with zero
+        force.
+        """
         return self._driver.contacts(self.model)
 
     @property
@@ -249,14 +252,14 @@ class Inspection:
 
     @property
     def contact_events(self) -> list[ContactEvent]:
-        """The log of impacts and resting contacts, for integration methods on scenes whose bodies collide."""
+        """The log of impacts and resting contacts, for runs with contact by events."""
         return self._driver.log
 
     def debug(self, table: str = "", rows: int = 20) -> str:
-        """The tables that compiled code works on, as text to print: all of them with length, unit, writer and meaning; or
-        the first rows of one, such as "kinematics" or "collision.contacts", with the names and units of its columns.
+        """The tables of the compiled code as text: a list of all tables, with length, unit, writer and meaning; or the
+        first rows of one table, such as "kinematics" or "collision.contacts", with the names and units of its columns.
 
-        Raises ValueError for an unknown name, or one that several tables have.
+        Raises ValueError for an unknown or ambiguous name.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("fall", gravity=(0.0, 0.0, -10.0))
@@ -268,10 +271,10 @@ class Inspection:
         return show_table(found, table, rows) if table else list_tables(found)
 
     def ray_cast(self, origin: VectorLike, direction: VectorLike, reach: float = math.inf) -> RayHit | None:
-        """The first intersection of a ray from `origin` (m) along `direction`, within `reach` (m), with a body or obstacle
-        that has a material; None if there is none.
+        """The first intersection of a ray from `origin` (m) along `direction`, at most `reach` (m) long, with a body or
+        obstacle that has a material; None if there is none.
 
-        Raises ValueError for a ray that is not finite or has no direction.
+        Raises ValueError for non-finite values and a zero direction.
         """
         return self._queries.update(self._y).ray_cast(origin, direction, reach)
 
@@ -284,12 +287,12 @@ class Inspection:
         return self._queries.update(self._y).gap(name_of(a, scene), name_of(b, scene))
 
     def overlapping(self) -> list[tuple[str, str]]:
-        """The names of all pairs that overlap, but for pairs that do not collide with each other."""
+        """The names of all pairs that overlap, without pairs that do not collide with each other."""
         return self._queries.update(self._y).overlapping()
 
     def constraint_system(self) -> ConstraintSystem:
-        """The linear system of the constraints at the current state, J W Jᵀ λ = b, with all forces but those of contact: the
-        SciPy matrix, b, λ, the joint of each row, and the order of elimination, with a picture of both (`plot`).
+        """The linear system of the constraints at the current state, J W Jᵀ λ = b, with all forces except contact
+        forces: the SciPy matrix, b, λ, the joint of each row, and the elimination order. `plot` draws it.
 
         Raises ValueError in joint or generalized coordinates, and for scenes without joints.
 
@@ -309,15 +312,16 @@ class Inspection:
     def conditions(self, equilibration: str | None = None) -> xarray.DataArray:
         """The condition number (1-norm, see `condition_number`) of the constraint system at each recorded frame.
 
-        equilibration : None, or "mc64", "alg3" or "ruiz": that of the scaled matrix. Infinite where the matrix is
-        singular; that of redundant constraints is, to rounding. Raises ValueError as `constraint_system` does.
+        equilibration : None, or "mc64", "alg3" or "ruiz" for the condition number of the scaled matrix. The result is
+        infinite if the matrix is singular; the matrix of redundant constraints is singular to rounding. Raises the same
+        errors as `constraint_system`.
         """
         model, frames = self._require_system(), self.recorder.frames
         return conditions(model, np.array(frames["time"]), np.array(frames["state"]), self.released, equilibration)
 
     def _require_system(self) -> Model:
         if self.settings["coordinates"] == "generalized":
-            raise ValueError("generalized coordinates have no constraint system of joints; take coordinates='maximal'")
+            raise ValueError("generalized coordinates have no constraint system of joints; use coordinates='maximal'")
         return self.model
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""The live interface of a run: steps, handles by name, contact forces by pair, and the way back to the start."""
+"""The live interface of a run: steps, handles by name, contact forces by pair, and reset."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class Live(Applying, Branching):
     # Steps ------------------------------------------------------------------------------------------------------------
 
     def step(self, n: int = 1) -> Self:
-        """Make n steps: of dt each with a fixed step; with an adaptive method, n times until the next recorded frame, of
-        which there are `frames` a second.
+        """Make n steps. With fixed steps each is dt long. With an adaptive method each is the interval between recorded
+        frames, 1/`frame_rate` s.
 
-        Frames are recorded at multiples of 1/`frames` s only, so that a loop of many short steps costs no more than
-        `advance`. `report` and `trajectory` end with the current state. Forces that were applied act during all n steps, and
-        end with them. Raises as `advance` does; after an event that stops the run, nothing is done.
+        Frames are recorded only at multiples of 1/`frame_rate` s, so that a loop of many short steps costs no more than
+        `advance`. `report` and `trajectory` end with the current state. Applied forces act during all n steps. Raises
+        the same errors as `advance`. After an event that stops the run, `step` does nothing.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("falling", gravity=(0, 0, -10))
@@ -133,8 +133,8 @@ class Live(Applying, Branching):
     _advancing: bool
 
     def reset(self) -> Self:
-        """Go back to the initial state, at time 0, with an empty record. The run that follows has the same bits as that of a
-        new `Simulation`; nothing is compiled again. See `restart`, which can also change the initial state."""
+        """Go back to the initial state, at time 0, with an empty record. The run that follows has the same bits as a
+        new `Simulation`, and nothing is recompiled. See `restart`, which can also change the initial state."""
         self.restart()
         return self
 
@@ -152,10 +152,11 @@ class Live(Applying, Branching):
     def __getitem__(self, item: str) -> Any: ...
 
     def __getitem__(self, item: Any) -> Any:
-        """The handle of a body, joint, obstacle or group of particles: by its name, or by what `Scene.add_body` and the
-        others returned. Type checkers know the kind of the latter, and of `body`, `joint`, `obstacle` and `particles`.
+        """The handle of a body, joint, obstacle or group of particles, by its name or by the object that
+        `Scene.add_body` or another method returned. Type checkers know the type of the handle of an object, and of
+        `body`, `joint`, `obstacle` and `particles`.
 
-        Raises KeyError for an unknown name, one that a body and a joint share, and things of another scene.
+        Raises KeyError for an unknown name, a name that a body and a joint share, and objects of another scene.
         """
         found = self._handles.get(item) if isinstance(item, str) else None
         if found is not None:
@@ -171,17 +172,17 @@ class Live(Applying, Branching):
             kinds = [kind for kind in kinds if tables[kind][name] is own]
             if not kinds:
                 raise UnknownName(
-                    f"{item!r:.80} is nothing of scene {scene.name!r}; give what add_body, hinge, … returned"
+                    f"{item!r:.80} is not part of scene {scene.name!r}; give an object that add_body, hinge, … returned"
                 )
         if len(kinds) > 1:
             ways = " or ".join(f"sim.{kind}({name!r})" for kind in kinds)
-            raise UnknownName(f"{name!r} is the name of several things of scene {scene.name!r}; use {ways}")
+            raise UnknownName(f"{name!r} is the name of several objects of scene {scene.name!r}; use {ways}")
         if not kinds:
             known = [*scene.bodies, *scene.joints, *scene.obstacles, *scene.particles]
             near = closest(name, known)
             hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(known[:8])}"
             if name in scene.forces:
-                hint = ", but for a force; see sim.set_motor, sim.efforts, and sim.joint(name).target of its joint"
+                hint = "except a force; see sim.set_motor, sim.efforts, and sim.joint(name).target of its joint"
             raise UnknownName(f"nothing in scene {scene.name!r} is called {name!r:.80}{hint}")
         handle = KINDS[kinds[0]](self, tables[kinds[0]][name])
         if isinstance(item, str):
@@ -227,12 +228,12 @@ class Live(Applying, Branching):
     # Contact forces by pair -------------------------------------------------------------------------------------------
 
     def contact_force(self, on: str | Named, by: str | Named | None = None) -> NDArray[np.float64]:
-        """(3,) N, world axes: the force of contact on a body or obstacle by another one, or by all that touches it if `by` is
-        not given. With fixed steps it is the mean over the last step; by events, that at the end of the last step. Zero where
-        nothing touches. That of bodies that sleep is the force of the last recorded frame. Contacts with particles are not
-        included. `Trajectory.contact_force_between(by, on)` has it at all recorded frames.
+        """(3,) N, world axes: the contact force on a body or obstacle from another one (`by`), or from all of them.
+        With fixed steps it is the mean over the last step; with events, the force at the end of the last step. It is
+        zero without contact. For sleeping bodies it is the force of the last recorded frame. Contacts with particles
+        are not included. `Trajectory.contact_force_between(by, on)` has the force at all recorded frames.
 
-        Raises ValueError for what has no contacts: an unknown name, or something without a material.
+        Raises ValueError for an unknown name, and for an object without a material.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("at rest", material=dal.Material(friction=0.5), gravity=(0, 0, -10))
@@ -249,14 +250,14 @@ class Live(Applying, Branching):
         if second is not None:
             if first == second:
                 name = self.recorder.owners.names[first]
-                raise ValueError(f"contact_force: {name!r} is named twice; name two things")
+                raise ValueError(f"contact_force: {name!r} is given twice; give two objects")
             mine, theirs = mine & (ones == second), theirs & (others == second)
         return np.asarray(forces[mine].sum(axis=0) - forces[theirs].sum(axis=0))
 
     @property
     def contact_forces(self) -> dict[tuple[str, str], NDArray[np.float64]]:
-        """(a, b) → (3,) N, the force of contact on b from a, of all pairs that touch: see `contact_force`. Each pair is there
-        once, in the order of the scene, bodies before obstacles."""
+        """(a, b) → (3,) N, the contact force on b from a, for all pairs in contact: see `contact_force`. Each pair is
+        listed once, in the order of the scene, bodies before obstacles."""
         points, names, found = self._points(), self.recorder.owners.names, dict[tuple[str, str], Any]()
         for one, other, force in zip(points["a"].tolist(), points["b"].tolist(), points["force"], strict=True):
             key, sign = ((names[one], names[other]), 1.0) if one < other else ((names[other], names[one]), -1.0)
@@ -276,7 +277,7 @@ class Live(Applying, Branching):
         name, names = name_of(item, self.model.scene), self.recorder.owners.names
         if name not in names:
             known = ", ".join(names[:8]) or "none"
-            raise ValueError(f"contact_force: {name!r:.80} is no body or obstacle of this run; there are {known}")
+            raise ValueError(f"contact_force: {name!r:.80} is not a body or obstacle of this run; there are {known}")
         return names.index(name)
 
 

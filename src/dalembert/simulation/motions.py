@@ -1,4 +1,4 @@
-"""Motions that are set between the steps of a run, and which runs take motions at all."""
+"""Motions that are set between the steps of a run, and the check whether a run supports motions."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ class Motions:
     ) -> None:  # fmt: skip
         """Set the motion of a kinematic body, or of a prescribed coordinate, from now on. Its motion must be "set".
 
-        position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at constant
-        speed in `over` s (one step if not given), and then stands still. So contacts and joints see the velocity of the
-        change.
-        velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): it keeps these until they are set again.
+        position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at
+        constant speed in `over` s (default: one step), and then stops. Contacts and joints act with the velocity of
+        this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay constant until they
+        are set again.
 
-        Velocities jump where a motion is set, which takes a run by time steps of contact. Raises ValueError for an unknown
-        name, a motion that is not "set", values that are not finite, and other runs.
+        Velocities jump when a motion is set, so this needs method "time_stepping". Raises ValueError for an unknown
+        name, a motion that is not "set", non-finite values, and other methods.
         """
         name = name_of(name, self.model.scene)
         commands, own = self._system.commands, f"motion of {name!r:.80}"
         found = [row for row in commands if name_of_command(self.model, row) == name]
         if not found:
             known = ", ".join(name_of_command(self.model, row) for row in commands) or "none"
-            raise ValueError(f"set_motion: nothing called {name!r:.80} moves by command; these do: {known}")
+            raise ValueError(f"set_motion: {name!r:.80} has no prescribed motion; these have one: {known}")
         row = found[0]
         if row.kind != COMMAND_SET:
             what = "keyframes" if row.kind == COMMAND_KEYFRAMES else "a function of time"
-            raise ValueError(f"{own} is {what}; only a motion 'set' can be set between steps")
+            raise ValueError(f"{own} is {what}; only motions 'set' can be set between steps")
         self._require_jumps(own, row)
         given = {"position": position, "orientation": orientation, "velocity": velocity,
                  "angular_velocity": angular_velocity, "value": value, "speed": speed}  # fmt: skip
@@ -85,7 +85,7 @@ class Motions:
             )  # fmt: skip
         if to and self._driver.bodies is None:
             raise ValueError(
-                f"{own} is given a {min(to)} to reach, where its velocity jumps once more; by events give velocity and "
+                f"{own} is given a {min(to)} to reach, at which its velocity jumps again; with events give velocity and "
                 "angular_velocity, or use method='time_stepping'"
             )
         new = self._moved(own, row, given, over)
@@ -105,8 +105,8 @@ class Motions:
         ):
             return
         raise ValueError(
-            f"{own}: its velocity jumps where it is set, and method {self.settings['method']!r} takes smooth motions "
-            "only, but for what touches a body without joints; give a function of time or Keyframes, or use "
+            f"{own}: its velocity jumps when it is set, but method {self.settings['method']!r} supports smooth "
+            "motions only, except for bodies without joints; give a function of time or Keyframes, or use "
             "method='time_stepping'"
         )
 
@@ -172,12 +172,12 @@ def require_runnable(model: Model, method: str, coordinates: str, steps_contact:
     name, scene = name_of_command(model, commands[0]), model.scene
     if coordinates == "generalized":
         raise ValueError(
-            f"{name!r} moves by command, which coordinates of the user's do not know of; use coordinates='maximal' or "
-            "'joint', or let the coordinates depend on time"
+            f"{name!r} has a prescribed motion, which generalized coordinates do not support; use coordinates='maximal' or "
+            "'joint', or make the coordinates depend on time"
         )
     moved = next((body.name for body in scene.bodies.values() if body.motion is not None), None)
     if moved is not None and steps_contact and model.particle_count:
         raise ValueError(
-            f"{moved!r} moves by command, and method {method!r} moves particles only beside bodies that have a mass; use an "
+            f"{moved!r} has a prescribed motion, and method {method!r} moves particles only beside bodies with mass; use an "
             "integration method, such as 'rk4', or an obstacle that does not move"
         )

@@ -1,4 +1,4 @@
-"""NetCDF-4 files of trajectories: written whole or not at all, and read in a process of their own within limits."""
+"""NetCDF-4 files of trajectories: written completely or not at all, and read in a separate process within limits."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _ended(status: int | None, seconds: float) -> str:
     """How the process ended, in words."""
     if status == getattr(signal, "SIGXCPU", None):
         return f"it is damaged: reading it takes more than {seconds:.0f} s"
-    return "it is damaged: reading it takes too much memory, or brings down HDF5"
+    return "it is damaged: reading it takes too much memory, or crashes HDF5"
 
 
 def _unreadable(path: Path, reason: str) -> TrajectoryError:
@@ -323,7 +323,7 @@ def _read(path: Path, look: Callable[[xarray.Dataset, str], None], unchanged: bo
     look(dataset, str(path))
     written = dataset.attrs.pop(ATTRIBUTE, None)
     if written is not None and written != content_hash(dataset):
-        what = f"{str(path)!r} does not hold what was written to it: it was changed, or is damaged"
+        what = f"{str(path)!r} differs from its checksum: it was changed, or is damaged"
         if unchanged:
             raise TrajectoryError(what)
         warn(what)

@@ -1,11 +1,11 @@
-"""The process that reads NetCDF-4 files, so that a damaged one can neither hang nor bring down the process that asks for it.
+"""The process that reads NetCDF-4 files, so that a damaged file can neither block nor crash the main process.
 
-HDF5 may loop or crash on a damaged file, and cannot be interrupted. Here it is within limits of time and memory, and what a
-file may hold is limited before any of it is read: no links out of the file, no data elsewhere, no filters but those of every
-build of HDF5, and no more numbers than its size allows. `netcdf` is the other end of the pipes.
+HDF5 may loop or crash on a damaged file, and cannot be interrupted. Here it has limits of time and memory, and the
+contents of a file are limited before they are read: no links out of the file, no data elsewhere, no filters but those
+of every build of HDF5, and no more numbers than its size allows. `netcdf` is the other end of the pipes.
 
-Orders are lines of JSON. An answer is a line of JSON, {"error": ...} or what the file holds, and then the bytes of the arrays
-one after the other: numbers and fixed strings as they are in memory, others as JSON.
+Orders are lines of JSON. An answer is a line of JSON, {"error": ...} or what the file holds, and then the bytes of the
+arrays one after the other: numbers and fixed strings as they are in memory, others as JSON.
 """
 
 from __future__ import annotations
@@ -145,13 +145,13 @@ def inspect(file: h5py.File, size: int) -> int:
     _inspect_attributes("the file", file, size)
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-            raise Refused(f"{name!r} is a link to elsewhere, which a trajectory has no use for")
+            raise Refused(f"{name!r} is an external link, which trajectories do not contain")
         item = file[name]
         _inspect_attributes(repr(name), item, size)
         if isinstance(item, h5py.Dataset):
             total += _inspect_dataset(name, item)
             if total > min(MOST_DEFLATED * size + SMALL, MOST_BYTES):
-                raise Refused(f"its arrays are said to hold more than {total} bytes, and the file has {size}")
+                raise Refused(f"its arrays claim to have more than {total} bytes, and the file has {size}")
     return total
 
 
@@ -159,12 +159,12 @@ def _inspect_dataset(name: str, item: h5py.Dataset) -> int:
     """The bytes that an array holds. Raises Refused."""
     made = item.id.get_create_plist()
     if made.get_external_count() > 0:
-        raise Refused(f"variable {name!r} is in another file, which a trajectory has no use for")
+        raise Refused(f"variable {name!r} is in another file; trajectories are a single file")
     if made.get_layout() == h5py.h5d.VIRTUAL:
-        raise Refused(f"variable {name!r} is made of parts of other files, which a trajectory has no use for")
+        raise Refused(f"variable {name!r} consists of parts of other files; trajectories are a single file")
     codes = [made.get_filter(i)[0] for i in range(made.get_nfilters())]
     if any(code not in FILTERS for code in codes) or len(codes) > len(FILTERS):
-        raise Refused(f"variable {name!r} is packed in a way (filters {codes}) that a trajectory has no use for")
+        raise Refused(f"variable {name!r} uses filters ({codes}) that trajectories do not use")
     kind = item.id.get_type()
     if kind.get_class() not in TYPES:
         raise Refused(f"variable {name!r} holds {item.dtype}, expected numbers or text")
@@ -187,7 +187,7 @@ def _inspect_attributes(what: str, item: Any, size: int) -> None:
         space = one.get_space()
         points = space.get_simple_extent_npoints() if space.get_simple_extent_type() != h5py.h5s.NULL else 0
         if points * one.get_type().get_size() > size:
-            raise Refused(f"attribute {one.name!r} of {what} is said to be larger than the file")
+            raise Refused(f"attribute {one.name!r} of {what} claims to be larger than the file")
 
 
 def _attributes(item: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Ahead-of-time compilation on all cores: processes take kernels from one list, the longest first."""
+"""Ahead-of-time compilation on all cores: processes take kernels from one list, the slowest to compile first."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where a run comes from: what is needed to run it again, and hashes that tell whether the bits are the same.
+"""The origin of a run: the data needed to repeat it, and hashes that show whether the bits are the same.
 
-All of it is plain data, kept with a trajectory as JSON. Nothing of it is ever executed; see `replay`.
+It is plain data, stored with a trajectory as JSON, and never executed; see `replay`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Methods by name: their options with defaults, what they support, and how their steppers are made.
+"""Methods by name: their options with defaults, what they support, and the creation of their steppers.
 
-A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and makes
-the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods are the
-tableaus in `integrate.tableaus.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options of
-`Simulation`, the errors that list names, `dalembert methods` and the table of methods in the documentation come from
+A *family* of methods is a subclass of `Method`: a frozen dataclass whose fields are the options, which checks them and
+makes the stepper. `@register`, in the file of the family, adds it. A family lists its own names: integration methods
+are the tableaus in `integrate.tableaus.METHODS`, schemes of particles those in `deformable.tables.SCHEMES`. The options
+of `Simulation`, the errors that list names, `dalembert methods` and the table of methods in the documentation come from
 this registry.
 """
 
@@ -108,7 +108,7 @@ def register(family: Family) -> Family:
     """Add a family of methods; use it as a decorator. Raises ValueError for a name that is taken."""
     taken = set(names()) & set(family.names())
     if taken:
-        raise ValueError(f"there is a method {sorted(taken)[0]!r} already; give {family.__name__} another name")
+        raise ValueError(f"there is already a method {sorted(taken)[0]!r}; give {family.__name__} another name")
     FAMILIES.append(family)
     return family
 
@@ -244,7 +244,7 @@ def check_step(dt: Any, frame_rate: float) -> None:
     """Raises ValueError for a fixed step that no run would ever get on with."""
     if dt is not None and positive("dt", dt, "s") * frame_rate < 1.0 / MOST_STEPS_A_FRAME:
         raise ValueError(
-            f"dt is {dt!r} s, and there would be {1.0 / (float(dt) * frame_rate):.3g} steps from one frame to the next; "
+            f"dt is {dt!r} s, so there would be {1.0 / (float(dt) * frame_rate):.3g} steps from one frame to the next; "
             f"give a longer step, or a frame_rate above {frame_rate:g} Hz"
         )
 

@@ -21,7 +21,7 @@ YELLOW, PLAIN = "\x1b[33m", "\x1b[0m"
 
 @dataclass(frozen=True)
 class Report:
-    """Numbers of one run; `str(report)` is the table, `as_dict` the same for programs. SI units."""
+    """The results of one run in numbers, in SI units. `str(report)` is the table, `as_dict` the same for programs."""
 
     scene: str
     method: str
@@ -34,13 +34,13 @@ class Report:
     time_per_step: float  # s
     energy_start: float
     energy_end: float
-    energy_scale: float  # J, what relative residuals are relative to
+    energy_scale: float  # J, reference of relative residuals
     energy_residual: float  # error of the energy, |E − E₀ − Σ W|: worst over the frames, J
-    energy_residual_relative: float  # by energy_scale
-    integration_error: float  # J, the part of it that neither constraints nor projection made: worst over the frames
-    work: dict[str, float]  # J, of each force that is not conservative
-    constraint_work: float  # J, which is an error unless constraints move
-    projection_loss: float  # J, an error too
+    energy_residual_relative: float  # relative to energy_scale
+    integration_error: float  # J, its part without those of constraints and projection: worst over the frames
+    work: dict[str, float]  # J, of each non-conservative force
+    constraint_work: float  # J, an error unless constraints move
+    projection_loss: float  # J, an error
     moving_constraints: (
         bool  # whether coordinates of the user's depend on time, so that what holds the bodies does work
     )
@@ -49,20 +49,20 @@ class Report:
     joint_error: float  # worst over the frames, m
     joint_velocity_error: float  # worst over the frames, m/s
     worst_joint: str  # its name
-    redundant: bool  # whether constraints depend on each other
-    condition: float  # of the constraint system: its least ratio of pivots, 0 where constraints depend on each other
+    redundant: bool  # whether constraints are redundant
+    condition: float  # of the constraint system: its least ratio of pivots, 0 for redundant constraints
     stages: dict[str, float]  # s spent in each
-    solver: SolverReport | Any  # of the constraint system, where it is iterative; else None
-    not_solved: str  # steps of contact that missed their tolerance, in a sentence; empty where none did
-    contact: ContactReport | Any  # where bodies touch; else None
-    particles: ParticleReport | Any  # where they have time steps of their own; else None
-    slow_functions: list[str]  # of the user, in plain Python
+    solver: SolverReport | Any  # of the constraint system, if it is iterative; else None
+    not_solved: str  # contact steps that missed their tolerance, as a sentence; empty if there were none
+    contact: ContactReport | Any  # if bodies collide; else None
+    particles: ParticleReport | Any  # if they have their own time steps; else None
+    slow_functions: list[str]  # user functions in plain Python
     interrupted: bool  # by Ctrl-C
-    warnings: list[str]  # each was issued as a SimulationWarning, too
-    step_choice: str = ""  # the fixed step and why, where the run chose it
+    warnings: list[str]  # each was also issued as a SimulationWarning
+    step_choice: str = ""  # the fixed step and the reason, if the run chose it
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; a number that is not finite becomes None."""
+        """Plain data for JSON; non-finite numbers become None."""
         values = asdict(self)
         return {key: _plain(value) for key, value in values.items()}
 
@@ -124,7 +124,7 @@ class Report:
         return block(title(f"Report of {self.scene!r}"), lines(self.rows(), LONG))
 
     def table(self, width: int = 120, color: bool = False) -> str:
-        """The table as text; warnings are broken into lines of `width` characters, and yellow on a terminal (`color`)."""
+        """The table as text. Warnings are wrapped to `width` characters, and yellow if `color` is true."""
         rows = self.rows()
         left = max(len(name) for name, _ in rows) + 2
         lines = []

@@ -1,4 +1,4 @@
-"""The results of a run: its report, trajectory and checkpoints; and going on from a saved one."""
+"""The results of a run: its report, trajectory and checkpoints; and resuming a saved run."""
 
 from __future__ import annotations
 
@@ -68,9 +68,11 @@ class Results:
         return make_report(self)
 
     def explain(self) -> Explanation:
-        """What failed in the run so far or was doubtful, where (body, joint, contact, pivot, residual, step), what to try.
+        """Say what failed in the run so far or was doubtful, where (body, joint, contact, pivot, residual, step), and
+        what to try.
 
-        It takes the run of a `SimulationError` too: its attribute `simulation`. Print the result, or read its `findings`.
+        After a `SimulationError`, call it on the attribute `simulation` of the exception. Print the result, or read its
+        `findings`.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("bob")
@@ -121,7 +123,7 @@ class Results:
         return checkpoint.of_snapshot(self, found)
 
     def animate(self, *, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> Animation:
-        """The run so far to play in a notebook; see `Trajectory.animate`."""
+        """A player of the run so far, for notebooks; see `Trajectory.animate`."""
         return self.trajectory.animate(speed=speed, height=height, autoplay=autoplay)
 
     def _repr_html_(self) -> str:
@@ -135,13 +137,14 @@ class Results:
         return self.trajectory.plot
 
     def resume(self, trajectory: Trajectory) -> Self:
-        """Go on from the last state of a saved run of the same scene.
+        """Continue from the last state of a saved run of the same scene.
 
-        With the same settings, results are bit-identical to those of a run that was never stopped. The memory of the user's
-        functions (of a controller) is not in the file. With other settings, or if the file has the state alone (written by an
-        older version, or cut), results agree to rounding at first and then drift apart; the latter case issues a warning.
+        With the same settings, results are bit-identical to those of a run that was never stopped. The file does not
+        contain data of your functions (of a controller). With other settings, or if the file has only the state
+        (written by an older version, or cut), results agree to rounding at first and then drift apart; in the latter
+        case a warning is issued.
 
-        Raises ValueError for a run of another scene, and TrajectoryError for a file with impossible contents.
+        Raises ValueError for a run of another scene, and TrajectoryError for a file with invalid contents.
         """
         y = np.asarray(trajectory.last_state, float)
         self._fit_entries(y.size)

@@ -41,10 +41,11 @@ class Turn:
         if not self._lock.acquire(blocking=False):
             if self._holder == threading.get_ident():
                 raise RuntimeError(
-                    "a controller, or another function of a run, cannot advance the run that calls it; return, and it goes on"
+                    "a controller, or another function of a run, cannot advance the run that calls it; return from "
+                    "the function to continue"
                 )
             raise RuntimeError(
-                "this Simulation is being advanced by another thread; give each thread a Simulation of its own, or use "
+                "this Simulation is being advanced by another thread; give each thread its own Simulation, or use "
                 "run_batch or sweep"
             )
         self._holder = threading.get_ident()
@@ -144,15 +145,16 @@ class Advancing:
             self.frame_rate = value
 
     def advance(self, duration: float, *, progress: Callable[[Self], object] | None = None) -> Self:
-        """Run on for `duration` seconds, recording frames; `progress` is called after each.
+        """Continue the run for `duration` seconds, recording frames; `progress` is called after each frame.
 
-        Durations add up exactly: if a fixed step ends after the requested time, the next call runs for that much less, which
-        may need no step. Frames are recorded at multiples of their interval, and at the end of each call.
+        Durations add up exactly: if a fixed step ends after the requested time, the next call is shorter by the
+        difference, and may need no step. Frames are recorded at multiples of their interval, and at the end of each
+        call.
 
-        Raises SimulationError if the run fails, and KeyboardInterrupt on Ctrl-C; the attribute `simulation` of either is this
-        run. Recorded frames are never lost, and after Ctrl-C the run can go on. Raises ValueError for a duration that is not
-        a finite number above zero, and RuntimeError if the run is being advanced already: by another thread, or by the call
-        that one of its own functions was called from.
+        Raises SimulationError if the run fails, and KeyboardInterrupt on Ctrl-C; the attribute `simulation` of either
+        is this run. Recorded frames are never lost, and after Ctrl-C the run can continue. Raises ValueError for a
+        duration that is not finite and positive, and RuntimeError if the run is already being advanced, by another
+        thread or by a call that one of its own functions is part of.
         """
         seconds = positive("duration", duration, "s")
         with self._turn:
@@ -164,7 +166,7 @@ class Advancing:
         return self
 
     def advance_frame(self) -> Self:
-        """Run on to the next frame and record it. Raises as `advance` does."""
+        """Continue to the next frame and record it. Raises the same errors as `advance`."""
         with self._turn:
             self._record_now()
             self._stepped_from = None
@@ -272,8 +274,8 @@ class Advancing:
         return list(self._warnings.values())
 
     def warn(self, message: str, about: str | None = None) -> None:
-        """Issue a `SimulationWarning` about this run and list it in the report. Each message is issued once; of messages
-        `about` the same subject the first is issued, and the last is listed."""
+        """Issue a `SimulationWarning` about this run and list it in the report. Each message is issued once. Of several
+        messages `about` the same subject the first is issued and the last is listed."""
         self._warnings[about or message] = message
         if (about or message) not in self._warned:
             self._warned.add(about or message)

@@ -56,7 +56,7 @@ def _unused_frictions(run: Any) -> Iterator[str]:
     if rough or any(rule.rolling_friction or rule.torsional_friction for rule in scene.contact_rules):
         yield (
             f"rolling and torsional friction{f' of {names(rough)}' if rough else ''} are not used by method "
-            f"{run.method!r}: bodies roll and spin without resistance; method {TIME_STEPPING!r} has them"
+            f"{run.method!r}: bodies roll and spin without resistance; use method {TIME_STEPPING!r} has them"
         )
     falling = [item.name for item in scene.touching() if item.material.static_friction is not None]
     if falling:
@@ -119,15 +119,16 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
         found = particles.particle_report()
         if _often(found.unsettled, steps):
             message = (
-                f"bodies moved otherwise than the particles on them assumed in {_share(found.unsettled, steps)}, by "
-                f"{found.mismatch:.3g} m/s at worst, after {MOST_ROUNDS} rounds of both; take a smaller dt, or lighter "
-                "particles"
+                "bodies moved differently from the prediction of the particles on them in "
+                f"{_share(found.unsettled, steps)}, by {found.mismatch:.3g} m/s at worst, after {MOST_ROUNDS} rounds "
+                "of both; take a smaller dt, or lighter particles"
             )
             yield "rounds", message
     every = run.recorder.points_every
     if every > 1:
         message = (
-            f"contact points are kept of one frame in {every}, as there are more than two million; record fewer frames a "
+            f"contact points are recorded in one frame of {every}, because there are more than two million; record "
+            "fewer frames per "
             "second, or pass contact_points=False"
         )
         yield "contact points", message
@@ -151,11 +152,11 @@ def _open_joints(run: Any) -> Iterator[tuple[str, str]]:
     if not errors[worst] > OPEN * run.model.length:
         return
     why = (
-        "projection cannot close it further, as its constraints nearly depend on others. The mechanism may be locked by a "
+        "projection cannot close it further, because its constraints are nearly redundant. The mechanism may be locked by a "
         'small misalignment; correct it, or compare with coordinates="joint"'
     )
     if run._generalized is not None:
-        why = "the generalized coordinates do not keep it closed; correct their expressions"
+        why = "the generalized coordinates do not close it; correct their expressions"
     yield "joints", f"joint {run.model.joint_names[worst]!r} is open by {errors[worst]:.3g} m: {why}"
 
 
@@ -163,7 +164,9 @@ def changed_since(model: Model, before: tuple[int, ...]) -> str | None:
     """What to say of a scene to which something was added after its run was made; before : its `sizes` then."""
     if sizes(model) == before:
         return None
-    return f"scene {model.name!r} was changed after this Simulation was made, which has no effect on it; make a new one"
+    return (
+        f"scene {model.name!r} was changed after this Simulation was made, which has no effect; make a new Simulation"
+    )
 
 
 def sizes(model: Model) -> tuple[int, ...]:
@@ -230,7 +233,7 @@ def _unseen(run: Any) -> Iterator[str]:
     found = [group.name for group in scene.particles.values() if group.material is not None]
     if found:
         yield (
-            f"particles {names(found)} collide with nothing in method {run.method!r}: particles collide in time steps only; "
+            f"particles {names(found)} have no contacts in method {run.method!r}: particles collide in time steps only; "
             f"use method={TIME_STEPPING!r} or an implicit one"
         )
 
@@ -253,28 +256,28 @@ def _hard_to_solve(run: Any) -> Iterator[str]:
     if solver.unit == "m/s" and own.tolerance > gained > 0.0:
         yield (
             f"tolerance={own.tolerance:g} m/s is more than the speed that gravity gives in a step of {own.dt:g} s, "
-            f"{gained:.3g} m/s, so that contacts need not bear any weight; give {solver.tolerance:g}, or at most "
+            f"{gained:.3g} m/s, so contacts can leave all weight unsolved; give {solver.tolerance:g}, or at most "
             f"{0.01 * gained:.1g}"
         )
     if solver.unit == "m/s" and own.tolerance < FINEST:
         yield (
-            f"tolerance={own.tolerance:g} m/s is below the rounding of speeds, and most steps will miss it; give {FINEST:g} "
-            f"or more (the default is {solver.tolerance:g})"
+            f"tolerance={own.tolerance:g} m/s is below the rounding error of speeds, so most steps will miss it; give "
+            f"{FINEST:g} or more (the default is {solver.tolerance:g})"
         )
     touching = [body for body in model.scene.bodies.values() if body.material is not None]
     size, way = Queries(model).size if touching else np.inf, 0.5 * gained * own.dt
     if way > MANY_SIZES * size:
         yield (
-            f"in a step of dt={own.dt:g} s things at rest fall {way:.3g} m, {way / size:.3g} times the radius of the "
-            f"smallest that touches; give a smaller dt, such as {np.sqrt(0.02 * size / gravity):.1g}"
+            f"in a step of dt={own.dt:g} s bodies at rest fall {way:.3g} m, {way / size:.3g} times the radius of the "
+            f"smallest colliding body; give a smaller dt, such as {np.sqrt(0.02 * size / gravity):.1g}"
         )
     masses = {body.name: float(body.mass) for body in touching if np.isfinite(body.mass) and body.mass > 0.0}
     if masses and max(masses.values()) > FAR_APART * min(masses.values()):
         heavy, light = max(masses, key=masses.__getitem__), min(masses, key=masses.__getitem__)
         yield (
-            f"the masses of bodies that touch go from {masses[light]:.3g} kg ({light!r}) to {masses[heavy]:.3g} kg "
+            f"the masses of colliding bodies range from {masses[light]:.3g} kg ({light!r}) to {masses[heavy]:.3g} kg "
             f"({heavy!r}), 1:{masses[heavy] / masses[light]:.3g}; contact between such bodies cannot be solved to a useful "
-            "tolerance. Bring the masses nearer to each other, or make the heavy one an obstacle"
+            "tolerance. Reduce the ratio, or make the heavy body an obstacle"
         )
 
 
@@ -321,6 +324,6 @@ def _sunk_particles(run: Any) -> Iterator[str]:
         if sunk.any():
             worst = float(depth[group.first : group.last][sunk].max())
             yield (
-                f"{int(sunk.sum())} of the particles {group.name!r} overlap other things at the start, by up to "
+                f"{int(sunk.sum())} of the particles {group.name!r} overlap other objects at the start, by up to "
                 f"{worst:.3g} m; the first steps separate them. Move them"
             )

@@ -1,4 +1,4 @@
-"""A run that a user steers: it advances frame by frame, and can be rewound, grabbed and changed on the way."""
+"""A run that a user steers: it advances frame by frame, and can be rewound and changed, and bodies can be pulled."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Hand:
     def take(self, run: Simulation, row: int, body: str, point: np.ndarray) -> None:
         """Grab a body at a point (m, world axes); row : of the table of forces. Raises ValueError for an unknown body."""
         if body not in run.model.body_names:
-            raise ValueError(f"there is no body {body!r} to grab; bodies: {', '.join(run.model.body_names[:8])}")
+            raise ValueError(f"there is no body {body!r} to pull; bodies: {', '.join(run.model.body_names[:8])}")
         i = run.state.index(body)
         turn = rotation_matrix(run.state.orientation[i])
         self.body, self.target = body, np.array(point, float)
@@ -329,7 +329,7 @@ class Session:
     def grab(self, body: str, point: Any) -> None:
         """Grab a body at a point of it (3,) m, world axes. Raises ValueError for an unknown body."""
         if not self.can_grab:
-            raise ValueError("nothing here can be grabbed: particles, and bodies in coordinates of your own, cannot")
+            raise ValueError("particles, and bodies in generalized coordinates, cannot be pulled")
         self.let_go()
         self.hand.take(self.run, self._rows[GRAB], body, real_array("grab", "point", point, (3,)))
 
@@ -348,7 +348,7 @@ class Session:
         wanted = real_array("session", "gravity", gravity, (3,))
         if not self.scene.gravity.any() and wanted.any():
             raise ValueError(
-                "the scene was made without gravity; give it some, however little, to change it in the run"
+                "the scene has no gravity; give it a small nonzero vector to change gravity during the run"
             )
         self.gravity = wanted
         self._change(self._set_gravity)

@@ -1,8 +1,9 @@
-"""The settings of a run, for type checkers and completion: keywords of `Simulation` and of all that makes runs.
+"""The settings of a run, for type checkers and completion: keywords of `Simulation` and of all functions that make
+runs.
 
 The options of methods are declared once, as fields of the classes in `simulation.methods`, and the other settings in
-`Simulation.__init__`. Defaults, help text, tables of the documentation and signatures come from there. Type checkers read
-files and not registries; what they need is written here, and `tests/typed` compares it with the registries.
+`Simulation.__init__`. Defaults, help text, tables of the documentation and signatures come from there. Type checkers do
+not read registries, so the settings are repeated here, and `tests/typed` compares it with the registries.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class EnvironmentSettings(MethodOptions, CommonSettings, total=False):
 
 
 class Settings(MethodOptions, CommonSettings, ControlSettings, total=False):
-    """The settings of a run: the keywords of `Simulation`, which says what they mean.
+    """The settings of a run: the keywords of `Simulation`, where they are explained.
 
     >>> import dalembert as dal
     >>> settings: dal.Settings = {"method": "rk4", "dt": 0.01, "frame_rate": 100.0}
@@ -95,7 +96,7 @@ class Settings(MethodOptions, CommonSettings, ControlSettings, total=False):
 
 
 class RunSettings(Settings, total=False):
-    """The settings of a run with its simulated time: `SETTINGS` of a scene of the gallery, and of a Python file."""
+    """The settings of a run including its duration: `SETTINGS` of a gallery scene or of a Python file."""
 
     duration: Required[float]
     """s"""

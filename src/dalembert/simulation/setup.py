@@ -1,4 +1,4 @@
-"""What a run is made of: the model, method and coordinates that the arguments of `Simulation` ask for."""
+"""Setup of a run: model, method and coordinates from the arguments of `Simulation`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..dynamics.mechanism import is_special, on_particles
 from ..linalg.iterative import IterativeSolver
 from ..linalg.krylov import ITERATE_ENTRY as ITERATE
 from ..model.compile import Model, compile_scene
-from ..scene.scene import Scene
+from ..scene.scene import Scene, require_scene
 from ..symbolic import GeneralizedCoordinates
 from ..symbolic.mechanism import require_supported
 from .constraint_system import iterative_solver
@@ -71,7 +71,7 @@ def set_up(
     hold: str, frame_rate: float, control_rate: float | None = None,
 ) -> Setup:  # fmt: skip
     """Compile the scene, and choose its method and coordinates. Raises ValueError and TypeError, as `Simulation` does."""
-    require_scene(scene)
+    require_scene(scene, Model)
     if callable(coordinates):
         coordinates = coordinates(scene.scene if isinstance(scene, Model) else scene)
     generalized, coordinates = (None, coordinates) if isinstance(coordinates, str) else (coordinates, "maximal")
@@ -94,21 +94,6 @@ def set_up(
         require_supported(model, generalized, stepping.name, hold)
     all_options = option_defaults() | dict(options) | stepping.options
     return Setup(model, stepping, generalized, coordinates, iterative, all_options, choice)
-
-
-def require_scene(scene: Any) -> None:
-    """Raises TypeError for what is no scene, with the way to one."""
-    if isinstance(scene, Scene | Model):
-        return
-    if scene is Scene:
-        way = 'make one: scene = Scene("name")'
-    elif isinstance(getattr(scene, "scene", None), Scene):
-        way = "give its attribute scene"
-    elif isinstance(scene, str):
-        way = "for a scene of the gallery give gallery.load(name).build(), for a model file load_model(path).scene"
-    else:
-        way = "give a Scene"
-    raise TypeError(f"scene is {scene!r:.80}; {way}")
 
 
 def _compiled(scene: Scene | Model, joint: bool, iterative: bool, coordinates: str) -> Model:

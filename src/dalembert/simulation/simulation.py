@@ -1,6 +1,6 @@
-"""`Simulation`: a scene, its state and the method that steps it. `simulate` runs one from start to end.
+"""`Simulation`: a scene, its state and the method that advances it. `simulate` runs one from start to end.
 
-`setup` finds the model, method and coordinates that the arguments ask for; `run` has the loop over frames, `results` the
+`setup` chooses model, method and coordinates from the arguments; `run` has the loop over frames, `results` the
 report, trajectory and checkpoints, `control` motors and controllers, and `inspection` contacts, rays and tables.
 """
 
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from ..core.calls import ExplainsNames, explain_calls
 from ..core.keywords import with_keywords
 from ..core.renamed import SETTINGS as RENAMED
 from ..core.renamed import renamed_keywords
@@ -47,48 +48,79 @@ from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, Metho
 from .setup import require_known, set_up, with_method_options
 from .state import LIVE_ENTRIES, Named, State, name_of
 
+HINTS = {
+    ("step", "dt"): "dt is a setting of Simulation; step(n) makes n steps",
+    ("step", "duration"): "use advance(duration), in s",
+    ("advance", "steps"): "use step(n)",
+    ("advance", "time"): "give duration=, in s",
+}
+"""(method, keyword that people expect there) → what to write instead."""
 
+
+@explain_calls(HINTS, ("step", "advance", "release", "set_motor", "set_motion", "contact_force", "restart", "reset"))
 @with_method_options
-class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
-    """A run in progress.
+class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, ExplainsNames):
+    """A run of a scene, which you can step, read and change.
 
     Parameters
     ----------
     scene : Scene, or a compiled Model.
-    method : a `RungeKutta`, `Events`, `TimeStepping` or `ImplicitParticles` with its options, or the name of a method, whose
-        options are then keywords here. Default: "time_stepping" for scenes whose bodies collide or whose joints have stops,
-        dry friction or ideal motors, else "dormand_prince".
-    dt, rtol, atol, impacts, solver, iterations, tolerance, threads, sleep_after : options of a method that is passed by name,
-        and newton_tolerance, linear_tolerance and linear_solver for particles: see these classes. An option that the method
-        does not have is ignored with a warning (threads and the options of particles are ignored without one).
-        Methods of fixed steps choose dt where none is given, from sizes, speeds and stiffness at the start; the report says
-        what they chose and why.
-    hold : how joints are enforced: "projection" (Lagrange multipliers, and projection of the state onto the constraints after
-        each step), "feedback" (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or "penalty" (springs;
-        N/m, N s/m).
+    method : a `RungeKutta`, `Events`, `TimeStepping` or `ImplicitParticles` with its options, or the name of a method,
+        with its options as keywords here. Default: "time_stepping" if bodies collide or joints have stops, dry friction
+        or ideal motors, else "dormand_prince".
+    dt, rtol, atol, impacts, solver, iterations, tolerance, threads, sleep_after : options of a method that is passed by
+        name, and newton_tolerance, linear_tolerance and linear_solver for particles: see these classes. An option that
+        the method does not have is ignored with a warning (threads and the options of particles are ignored without
+        one). If you omit dt, "time_stepping" and the implicit methods choose it from sizes, speeds and stiffness at the
+        start; the report states the choice and the reason.
+    hold : how joints are enforced: "projection" (Lagrange multipliers, and projection of the state onto the constraints
+        after each step), "feedback" (multipliers with −k_s C − k_d Ċ; `stiffness` in 1/s², `damping` in 1/s) or
+        "penalty" (springs; N/m, N s/m).
     frame_rate : recorded frames per second of simulated time, Hz.
-    stop_unsolved : whether a step whose solver (of contact, of implicit steps of particles or of constraints) misses its
-        tolerance ends the run with a SimulationError; the report counts such steps in any case.
+    stop_unsolved : whether a step whose solver (for contact, implicit particles or constraints) misses its tolerance
+        ends the run with a SimulationError. The report always counts such steps.
     coordinates : "maximal", the poses of all bodies, with joints as constraints; or "joint", the coordinates of hinges,
-        sliders, cylindrical, universal and ball joints, with loops alone as constraints (see `Articulation`); or your own
-        `GeneralizedCoordinates`, or a function of the scene that makes them. Time steps in joint coordinates are for robots
-        and what they touch. Use "maximal" for piles.
-    constraint_solver : of J W Jᵀ λ = b: "ldl", direct and in linear time, or an iterative solver, for comparison and for
-        meshes of many loops: "bicgstab", "conjugate_gradient", "minres", "gauss_seidel" or "jacobi", or an `IterativeSolver`
-        with its preconditioner, equilibration and tolerance. Joint coordinates and hold="penalty" take "ldl" only.
-    assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric. Without it
-        a scene with open joints is rejected.
-    contact_points : whether frames keep the contact points, 76 bytes each (see `Trajectory.contact_points`). Of a run with
-        more than two million they are kept of every second frame, fourth and so on, with a warning.
-    controller, control_rate : a function of the run that may read the state and set motors, and its rate, Hz. It is called at
-        the start and every 1/control_rate s; inputs of motors are constant in between. A `TimeSeries` is a controller. Fixed
-        steps must divide that time. An exception that it raises ends the run as a SimulationError.
+        sliders, cylindrical, universal and ball joints, with only loops as constraints (see `Articulation`); or your
+        own `GeneralizedCoordinates`, or a function of the scene that returns them. Time stepping in joint coordinates
+        is for robots and the objects that they touch. Use "maximal" for piles.
+    constraint_solver : solver for J W Jᵀ λ = b: "ldl", direct and in linear time, or an iterative solver, for
+        comparison and for meshes of many loops: "bicgstab", "conjugate_gradient", "minres", "gauss_seidel" or "jacobi",
+        or an `IterativeSolver` with its preconditioner, equilibration and tolerance. Joint coordinates and
+        hold="penalty" take "ldl" only.
+    assemble : close open joints and make velocities consistent first, by the smallest change in the mass metric.
+        Without it a scene with open joints is rejected.
+    contact_points : whether frames record the contact points, 76 bytes each (see `Trajectory.contact_points`). Above
+        two million points they are recorded in every second frame only, then every fourth and so on, with a warning.
+    controller, control_rate : a function of the run that can read the state and set motors, and its rate, Hz. It is
+        called at the start and every 1/control_rate s; inputs of motors are constant in between. A `TimeSeries` is a
+        controller. Fixed steps must divide this interval. If it raises an exception, the run ends with a
+        SimulationError.
 
-    Methods of fixed steps end on multiples of `dt`: `time` is the end of the first step that reaches the requested time, and
-    calls of `advance` add up without drift. Adaptive methods end on the requested time exactly.
+    Methods with fixed steps end on multiples of `dt`: `time` is the end of the first step that reaches the requested
+    time, and calls of `advance` add up without drift. Adaptive methods end exactly at the requested time.
 
-    Raises ValueError for bad arguments and scenes that cannot be run, SimulationError for a run that fails at its start.
+    Raises ValueError for invalid arguments and scenes that cannot be run, and SimulationError if the run fails at its
+    start.
     """
+
+    _hints: ClassVar[dict[str, str]] = {
+        "run": "use advance(duration), in s",
+        "simulate": "use advance(duration), in s",
+        "save": "use trajectory.save(path)",
+        "load": "use dal.Trajectory.load(path), and resume(trajectory)",
+        "position": 'use sim["name"].position now, or trajectory.position for all frames',
+        "velocity": 'use sim["name"].velocity now, or trajectory.velocity for all frames',
+        "apply_force": 'use sim["name"].apply_force(...)',
+        "apply_torque": 'use sim["name"].apply_torque(...)',
+        "apply_impulse": 'use sim["name"].apply_impulse(...)',
+        "bodies": "use model.body_names for the names, and sim[name] for a body",
+        "energy": "use report, trajectory.kinetic or trajectory.potential",
+        "times": "use trajectory.times",
+        "save_picture": "use trajectory.save_picture(path)",
+        "save_movie": "use trajectory.save_movie(path)",
+        "save_report": "use trajectory.save_report(path)",
+        "show": "use dal.show(run)",
+    }
 
     model: Model
     method: str
@@ -96,7 +128,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
     settings: dict[str, Any]
     arguments: dict[str, Any]
     recorder: Recorder
-    sensors: Sensors  # name → `Reading`, with the last sample and all before it
+    sensors: Sensors  # name → `Reading`, with all samples
     kernel_time: float
     wall_time: float
 
@@ -170,12 +202,13 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
             self.warn(message)
 
     def restart(self, prepare: Callable[[Simulation], Any] | None = None) -> Simulation:
-        """Go back to the start: the initial state, time 0, an empty record, motors as in the scene, released joints and
-        forces active again. The run that follows is bit-identical to that of a new `Simulation`; nothing is compiled again.
+        """Go back to the initial state, at time 0, with an empty record. Motors are reset, and released joints and
+        forces are active again. The run that follows has the same bits as a new `Simulation`, and nothing is
+        recompiled.
 
-        prepare : a function of the run that may change its initial state.
+        prepare : a function of the run that can change its initial state.
 
-        Raises ValueError and SimulationError, as `Simulation` does.
+        Raises the same errors as `Simulation`.
         """
         with self._turn:
             self._begin(prepare)
@@ -277,8 +310,8 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
         return State(self.model, self._y, self.time, self._system.commands)
 
     def changed(self) -> None:
-        """Discard all values that were computed from the state before it was changed from outside (by an impulse). A run does
-        so by itself if `state` was written to. Raises ValueError for a state that is not finite."""
+        """Discard all values that were computed from the state. Call it after changing the state in other ways than by
+        `state`, which calls it automatically. Raises ValueError for a state that is not finite."""
         State(self.model, self._y, self.time).check()
         self._seen = None
         self._driver.changed()
@@ -298,7 +331,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live):
             self.by_hand.append(f"{what} at t = {self.time:.9g} s")
 
     def release(self, name: str | Named) -> None:
-        """Release a joint or a force: it does not act from now on. Raises ValueError for an unknown name."""
+        """Release a joint or a force: from now on it does not act. Raises ValueError for an unknown name."""
         name = name_of(name, self.model.scene)
         if isinstance(self._mechanism, PlacedMechanism):
             self._mechanism.require_force(name)
@@ -318,10 +351,10 @@ def setting_names() -> list[str]:
 @renamed_keywords(**RENAMED)
 @with_keywords(Settings, Simulation)
 def simulate(scene: Scene | Model, duration: float, **settings: Unpack[Settings]) -> Simulation:
-    """Run a scene for `duration` seconds and return the finished `Simulation`; see it for the settings.
+    """Run a scene for `duration` seconds and return the finished `Simulation`. Its docstring explains the settings.
 
-    Raises ValueError, SimulationError and KeyboardInterrupt, as `Simulation.advance` does; the attribute `simulation` of the
-    last two is the run, with all frames until then.
+    Raises ValueError, SimulationError and KeyboardInterrupt, like `Simulation.advance`. The attribute `simulation` of
+    the last two is the run, with all frames until then.
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("falling")

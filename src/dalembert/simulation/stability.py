@@ -1,4 +1,4 @@
-"""Stability of explicit methods on the stiffest forces: what limits the step, and the warnings about it.
+"""Stability of explicit methods with stiff forces: the limit of the step, and warnings about it.
 
 A mode of an elastic force obeys q̈ + δ q̇ + ω² q = 0, whose solutions are exp(λ t) with λ = −δ/2 ± √(δ²/4 − ω²). A
 Runge–Kutta method multiplies them by R(h λ) = 1 + h λ bᵀ(1 − h λ A)⁻¹ 1 a step (Hairer & Wanner, *Solving Ordinary
@@ -7,10 +7,10 @@ z² − (2 − h δ − h² ω²) z + 1 − h δ; leapfrog steps, which are conj
 
 ω² is the largest eigenvalue of M⁻¹ K at the start of the run, for one force at a time: elements between particles
 (springs, cloth, soft bodies, ...), springs between points of bodies, torsion springs, and motors with gains. For the
-last three ω² = k μ and δ = c μ with the mobility μ, the acceleration of the coordinate under a unit effort. The mobility
-of free bodies is an upper bound, as joints can only lessen it, and finds the forces that are well below the limit; for
-the others μ is computed with all joints (`response`). Gravitation, charges and other laws between all particles are not
-considered.
+last three ω² = k μ and δ = c μ with the mobility μ, the acceleration of the coordinate under a unit effort. The
+mobility of free bodies is an upper bound, as joints can only lessen it, and finds the forces that are well below the
+limit; for the others μ is computed with all joints (`response`). Gravitation, charges and other laws between all
+particles are not considered.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def advice_on_steps(simulation: Any, duration: float) -> str | None:
     if steps <= MOST_STEPS:
         return None
     return (
-        f"method {method!r} has to take {steps:.0f} steps a frame to keep stable on {mode.name!r} (ω = {mode.frequency:.3g} "
-        f"rad/s); method={IMPLICIT!r} takes longer ones"
+        f"method {method!r} has to take {steps:.0f} steps per frame to be stable for {mode.name!r} (ω = {mode.frequency:.3g} "
+        f"rad/s); method={IMPLICIT!r} can take longer steps"
     )
 
 

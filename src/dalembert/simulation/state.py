@@ -34,7 +34,7 @@ def name_of(item: str | Named, scene: Scene) -> str:
     )  # fmt: skip
     if not isinstance(name, str) or not any(table.get(name) is own for table in tables):
         raise ValueError(
-            f"{item!r:.80} is nothing of scene {scene.name!r}; give a name, or what add_body, hinge, … returned"
+            f"{item!r:.80} is not part of scene {scene.name!r}; give a name, or an object that add_body, hinge, … returned"
         )
     return name
 
@@ -120,7 +120,7 @@ SYMMETRIC = np.array([(0, 3, 4), (3, 1, 5), (4, 5, 2)])  # where (xx, yy, zz, xy
 
 
 class State:
-    """Named arrays of the state vector of a model. All of them may be written to, whole or in part, and change the run:
+    """Named arrays of the state vector of a model. Writing to them, whole or in part, changes the run:
 
     >>> import dalembert as dal
     >>> scene = dal.Scene("thrown")
@@ -135,7 +135,7 @@ class State:
     the centre of mass; world axes, bodies in the order of `Model.body_names`; `index` tells the row of a body.
     particle_position (m, 3) m; particle_momentum (m, 3) kg m/s; of all particles, group after group (`particles`).
 
-    velocity, angular_velocity and particle_velocity follow from the momenta, and what is written to them is written to these.
+    velocity, angular_velocity and particle_velocity are computed from the momenta; writing to them changes the momenta.
     """
 
     model: Model
@@ -143,7 +143,7 @@ class State:
 
     __slots__ = {
         "_bodies": "(n, 13) x, q, P, L",
-        "_commands": "COMMAND rows of what moves by command",
+        "_commands": "COMMAND rows of prescribed motions",
         "_particles": "(2, m, 3) x, p",
         "_y": "The whole state vector, flat.",
         "model": "The compiled scene.",
@@ -158,15 +158,16 @@ class State:
 
     @property
     def y(self) -> NDArray[np.float64]:
-        """(n,) the whole state as one array, a view: for each body position, orientation, momentum and angular momentum (13
-        numbers, see `Model.body_slice`), positions and then momenta of all particles (`Model.particle_block`), coordinates of
-        joints that are counted over full turns, and the ledger of the energy audit. n is `Model.size`.
+        """(n,) the whole state as one array, a view: for each body position, orientation, momentum and angular momentum
+        (13 numbers, see `Model.body_slice`), positions and then momenta of all particles (`Model.particle_block`),
+        coordinates of joints that are counted over full turns, and the ledger of the energy audit. n is `Model.size`.
 
-        ``saved = sim.state.y.copy()`` and later ``sim.state.y = saved`` go back to a state, ledger included. The time goes
-        on, and contacts start without the impulses of the step before: for the same bits take `Simulation.copy`. A state
-        that was saved before forces were applied for the first time, whose ledger is shorter, is accepted.
+        ``saved = sim.state.y.copy()`` and later ``sim.state.y = saved`` restore a state, including the ledger. The time
+        does not change, and contacts start without the impulses of the previous step; to get the same bits use
+        `Simulation.copy`. A state saved before forces were applied for the first time, whose ledger is shorter, is
+        accepted.
 
-        Raises ValueError for another shape, and what is not finite."""
+        Raises ValueError for another shape, and non-finite values."""
         return self._y
 
     @y.setter
@@ -246,7 +247,7 @@ class State:
 
     @property
     def velocity(self) -> NDArray[np.float64]:
-        """(n, 3) m/s, of the centres of mass; writes to it are written to `momentum`."""
+        """(n, 3) m/s, of the centres of mass; writing to it changes `momentum`."""
         mass = self.model.tables["bodies"].mass[: len(self._bodies), None]
         values = self.momentum / np.where(mass > 0.0, mass, 1.0)
         self._show_commands(values, "v")
@@ -258,7 +259,7 @@ class State:
 
     @property
     def angular_velocity(self) -> NDArray[np.float64]:
-        """(n, 3) rad/s, world axes; writes to it are written to `angular_momentum`."""
+        """(n, 3) rad/s, world axes; writing to it changes `angular_momentum`."""
         bodies = self.model.tables["bodies"]
         turned = _turned(self.orientation)
         inertia, inverse = (
@@ -280,15 +281,13 @@ class State:
 
     @property
     def particle_velocity(self) -> NDArray[np.float64]:
-        """(m, 3) m/s, zero of pinned ones, which take no other; writes to it are written to `particle_momentum`."""
+        """(m, 3) m/s; always zero for pinned particles. Writing to it changes `particle_momentum`."""
         mass, inverse = self.model.tables["particle_mass"], self.model.tables["particle_inverse_mass"]
 
         def momenta(rows: np.ndarray, v: np.ndarray) -> np.ndarray:
             held = rows[(inverse[rows] == 0.0) & v.any(axis=1)]
             if len(held):
-                raise ValueError(
-                    f"state: particle_velocity[{held[0]}] is that of a pinned particle, which stays where it is"
-                )
+                raise ValueError(f"state: particle_velocity[{held[0]}] is that of a pinned particle, which cannot move")
             return np.asarray(v * mass[rows, None])
 
         values = self.particle_momentum * inverse[:, None]
@@ -299,7 +298,7 @@ class State:
         _set("particle_velocity", self.particle_velocity, value)
 
     def _show_commands(self, values: np.ndarray, name: str) -> None:
-        """The velocities of what moves by command, in its rows of an array."""
+        """The prescribed velocities, in their rows of an array."""
         rows = self._commands[self._commands["body"] >= 0]
         values[rows["body"]] = rows[name]
 
@@ -311,8 +310,8 @@ class State:
             held = sorted(moved & set(rows.tolist()))
             if held:
                 raise ValueError(
-                    f"state: {name} of body {self.model.body_names[held[0]]!r} is that of its motion; change it with "
-                    "Simulation.set_motion, where its motion is 'set'"
+                    f"state: {name} of body {self.model.body_names[held[0]]!r} is prescribed; change it with "
+                    "Simulation.set_motion if its motion is 'set'"
                 )
             write(rows, values)
 
@@ -321,22 +320,22 @@ class State:
     # Rows -------------------------------------------------------------------------------------------------------------
 
     def particles(self, group: str | Named) -> slice:
-        """Rows of a group of particles in the arrays. Raises ValueError for an unknown name."""
+        """The rows of a group of particles in the arrays. Raises ValueError for an unknown name."""
         group = name_of(group, self.model.scene)
         if group not in self.model.particle_slices:
             raise ValueError(f"there are no particles {group!r}; groups: {', '.join(self.model.particle_slices)}")
         return self.model.particle_slices[group]
 
     def index(self, body: str | Named) -> int:
-        """Row of a body in the arrays. Raises ValueError for an unknown name."""
+        """The row of a body in the arrays. Raises ValueError for an unknown name."""
         body = name_of(body, self.model.scene)
         if body not in self.model.body_names:
             raise ValueError(f"there is no body {body!r}; bodies: {', '.join(self.model.body_names[:8])}")
         return self.model.body_names.index(body)
 
     def check(self) -> None:
-        """Make orientations unit quaternions. Raises ValueError, naming body or particle, for what is not finite, or no
-        direction."""
+        """Normalize the quaternions. Raises ValueError, naming the body or particle, for non-finite values and zero
+        quaternions."""
         norms = np.linalg.norm(self.orientation, axis=1)
         rows = [("body", name, row) for name, row in zip(self.model.body_names, self._bodies, strict=True)]
         bad = ~np.isfinite(self._bodies).all(axis=1) | ~(norms > 1e-150)

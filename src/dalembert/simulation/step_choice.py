@@ -1,18 +1,19 @@
-"""The choice of a fixed step where the user gives none: from sizes, speeds and stiffness at the start.
+"""The default fixed step, from sizes, speeds and stiffness at the start.
 
-Each rule below gives the longest step for one thing in the scene; the shortest of these counts. Then the step is made a whole
-fraction of the interval between frames, or between calls of the controller, so that these fall on ends of steps. The report
-says what was chosen and why.
+Each rule below gives the longest step for one object in the scene; the shortest one is used. The step is then reduced
+to a whole fraction of the interval between frames, or between calls of the controller, so that these fall on ends of
+steps. The report states the choice and the reason.
 
-- size: a thing of radius r falls its radius in a time √(r/g); a step is at most `OF_FALL` of that. A bounce or a swing then
-  takes a hundred steps or more. r is the bounding radius of a body's shape, or that of the ball with its inertia.
+- size: a body of radius r falls by its radius in a time √(r/g); a step is at most `OF_FALL` of that. A bounce or a
+  swing then takes a hundred steps or more. r is the bounding radius of the shape, or that of the ball with the same
+  inertia.
 - speed: at its initial speed a body moves at most `OF_RADIUS` r in a step, and turns by at most `TURN` rad.
 - stiffness: springs between points and compliant surfaces are explicit: ω h is at most `OF_PERIOD`, and δ h at most
   `OF_DECAY`, for the frequency ω and the damping rate δ of each (see `stability`). Springs and motors of joints are
   implicit and stable for any step; undamped ones are resolved, ω h at most `OF_JOINT_PERIOD`.
 - No step is longer than `LONGEST`, or with particles `OF_PARTICLES`; none is shorter than `SHORTEST`.
 
-What functions of users do is not known here, nor are the laws between all particles; with the latter dt must be given.
+User functions and laws between all particles are not considered; with the latter dt must be given.
 """
 
 from __future__ import annotations
@@ -70,8 +71,9 @@ def choose_step(model: Model, method: str, frame_rate: float, control_rate: floa
     ]
     if pairs:
         raise ValueError(
-            f"method {method!r} takes fixed steps, and no rule chooses them with {pairs[0]!r}, a law between all particles; "
-            "give dt, in s, such as a hundredth of the shortest time in which two of them pass each other"
+            f"method {method!r} takes fixed steps, which cannot be chosen automatically with {pairs[0]!r}, a law "
+            "between all particles; give dt, in s, such as a hundredth of the shortest time in which two of them "
+            "pass"
         )
     with np.errstate(all="ignore"):
         bounds = [bound for bound in _bounds(model, method) if bound.step > 0.0]

@@ -53,8 +53,15 @@ def _body(body: Body) -> list[str]:
     if body.motion is not None:
         given = body.motion.given
         how = "set" if isinstance(given, str) else "keyframes" if isinstance(given, Keyframes) else "function of time"
-        return [body.name, f"moves by command: {how}", "", _vector(body.position, "m"), _vector(body.surface_velocity, "m/s"),
-                _vector(body.surface_spin, "rad/s"), _surface(body.material)]  # fmt: skip
+        moves = [_vector(body.surface_velocity, "m/s"), _vector(body.surface_spin, "rad/s")]
+        return [
+            body.name,
+            f"prescribed motion: {how}",
+            "",
+            _vector(body.position, "m"),
+            *moves,
+            _surface(body.material),
+        ]
     moments = np.linalg.eigvalsh(np.asarray(body.inertia))
     return [body.name, f"{body.mass:.6g} kg", _vector(moments, "kg m²"), _vector(body.position, "m"),
             _vector(body.velocity, "m/s"), _vector(body.angular_velocity, "rad/s"), _surface(body.material)]  # fmt: skip

@@ -1,7 +1,7 @@
 """Recorded runs: labelled arrays over time, saved as NetCDF.
 
-A `Trajectory` is a thin layer over an ``xarray.Dataset``. It owns no physics: it names the axes, states the units, and
-reads and writes files. A file from elsewhere is checked before anything else looks at it.
+A `Trajectory` is a thin layer over an ``xarray.Dataset``. It contains no physics: it names the axes, states the units,
+and reads and writes files. Files are checked before they are used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Unpack
 
 import numpy as np
 
@@ -59,7 +59,7 @@ VARIABLES: dict[str, Variable] = {
         ("time",), "J", "energy removed by projection on the constraints since the start, an error"
     ),
     "constraint_work": Variable(
-        ("time",), "J", "work done by constraint forces since the start, an error unless they move"
+        ("time",), "J", "work done by constraint forces since the start; an error unless constraints move"
     ),
     "balance": Variable(("time",), "J", "error of the energy: its change since the start less the work of forces"),
     "linear_impulse_balance": Variable(("time", "xyz"), "kg m/s", "residual of linear momentum"),
@@ -79,31 +79,37 @@ VARIABLES: dict[str, Variable] = {
     "obstacle_contact_force": Variable(
         ("time", "obstacle", "xyz"), "N", "of all contacts on the obstacle in the last step, world axes"
     ),
-    "contacts": Variable(("time",), "1", "points of contact looked at in the last step"),
-    "penetration": Variable(("time",), "m", "deepest overlap met since the frame before"),
-    "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the frame before"),
+    "contacts": Variable(("time",), "1", "contact points in the last step"),
+    "penetration": Variable(("time",), "m", "deepest overlap since the last frame"),
+    "contact_residual": Variable(("time",), "m/s", "largest natural-map residual since the last frame"),
     # Contact points, frame after frame: see `contact_points`
     "contact_point_count": Variable(
-        ("time",), "1", "contact points of each frame, −1 where they were not kept", dtype="i4"
+        ("time",), "1", "number of contact points of each frame, −1 if not recorded", dtype="i4"
     ),
-    "contact_point_start": Variable(("time",), "1", "where the points of each frame begin", dtype="i4"),
+    "contact_point_start": Variable(("time",), "1", "index of the first point of each frame", dtype="i4"),
     "contact_point_a": Variable(
-        ("contact_point",), "1", "first body; from the number of bodies on, obstacles in their order", dtype="i4"
+        ("contact_point",),
+        "1",
+        "index of the first body; for obstacles, the number of bodies plus their index",
+        dtype="i4",
     ),
-    "contact_point_b": Variable(("contact_point",), "1", "second body or obstacle, likewise", dtype="i4"),
+    "contact_point_b": Variable(("contact_point",), "1", "index of the second body or obstacle, likewise", dtype="i4"),
     "contact_point_manifold": Variable(
-        ("contact_point",), "1", "points of a frame with the same number are of the same two convex parts", dtype="i4"
+        ("contact_point",),
+        "1",
+        "points with the same number in a frame belong to the same two convex parts",
+        dtype="i4",
     ),
     "contact_point_position": Variable(("contact_point", "xyz"), "m", "midway between the surfaces, world axes"),
     "contact_point_normal": Variable(("contact_point", "xyz"), "1", "unit, from a to b, world axes", dtype="f4"),
     "contact_point_separation": Variable(
-        ("contact_point",), "m", "distance of the surfaces, negative where they overlap", dtype="f4"
+        ("contact_point",), "m", "distance of the surfaces, negative in overlap", dtype="f4"
     ),
     "contact_point_force": Variable(("contact_point", "xyz"), "N", "on b, the mean over the last step, world axes"),
     "solver_iterations": Variable(
-        ("time",), "1", "iterations for one solution of the constraint system, since the frame before"
+        ("time",), "1", "iterations for one solution of the constraint system, since the last frame"
     ),
-    "solver_residual": Variable(("time",), "1", "largest relative residual of these solutions since the frame before"),
+    "solver_residual": Variable(("time",), "1", "largest relative residual of these solutions since the last frame"),
 }
 
 MAX_VALUES = 500_000_000  # numbers in one variable: 4 GB
@@ -114,7 +120,14 @@ MAX_DIMENSIONS = {"xyz": 3, "wxyz": 4}
 
 
 class TrajectoryError(ValueError):
-    """A trajectory's arrays or its file are not what a trajectory must be; the message names what and where."""
+    """Raised if the arrays or the file of a trajectory are invalid; the message says what is wrong, and where."""
+
+
+class Samples(dict[str, "xarray.DataArray"]):
+    """Name of a sensor → its samples; see `Trajectory.sensors`."""
+
+    def __missing__(self, name: str) -> NoReturn:
+        raise KeyError(f"there is no sensor {name!r}; there are {', '.join(self) or 'none: see Scene.add_sensor'}")
 
 
 def check(dataset: xarray.Dataset, source: str) -> None:
@@ -207,12 +220,12 @@ def particle_span(group: Mapping[str, Any], particles: int = MAX_PARTICLES) -> s
 
 
 class Trajectory:
-    """A recorded run.
+    """A recorded run, as labelled arrays.
 
-    `dataset` holds the variables of `VARIABLES` (those that were recorded) over the coordinates time (s), body, obstacle,
-    joint, force, coordinate (of joints), xyz, wxyz and phase, and along the axes particle and contact_point, which have no
-    labels; its attributes say which scene was run and how. Each variable is also an attribute: ``trajectory.position`` is
-    an ``xarray.DataArray``, (time, body, xyz), in metres.
+    `dataset` has the recorded variables of `VARIABLES` over the coordinates time (s), body, obstacle, joint, force,
+    coordinate (of joints), xyz, wxyz and phase, and over the axes particle and contact_point, which have no labels. Its
+    attributes describe the scene and the settings. Each variable is also an attribute: ``trajectory.position`` is an
+    ``xarray.DataArray``, (time, body, xyz), in metres.
     """
 
     if TYPE_CHECKING:  # the names of `VARIABLES`, and the axis of time, as attributes
@@ -261,7 +274,7 @@ class Trajectory:
         """Wrap `dataset` after checking it; `source` names it in errors.
 
         Raises:
-            TrajectoryError: a required variable is missing, or a shape or a value is impossible.
+            TrajectoryError: if a required variable is missing, or a shape or a value is invalid.
         """
         check(dataset, source)
         self.dataset = dataset
@@ -281,7 +294,7 @@ class Trajectory:
         """Build a trajectory from plain arrays.
 
         Args:
-            variables: ``"time"`` (n,) in s and any of `VARIABLES`, each with the shape its axes say.
+            variables: ``"time"`` (n,) in s and any of `VARIABLES`, each with the shape given by its axes.
             bodies: names along axis ``body``.
             joints: names along axis ``joint``.
             forces: names along axis ``force``.
@@ -291,7 +304,7 @@ class Trajectory:
                 ``provenance_json``, ``version``.
 
         Raises:
-            TrajectoryError: an unknown variable, no ``"time"``, or a wrong shape.
+            TrajectoryError: for an unknown variable, a missing ``"time"``, or a wrong shape.
         """
         import xarray
 
@@ -328,7 +341,7 @@ class Trajectory:
         return cls(xarray.Dataset(data, coords=labels, attrs=dict(attrs or {})))
 
     def __getitem__(self, name: str) -> xarray.DataArray:
-        """The recorded variable or coordinate `name`; KeyError says which are there."""
+        """The recorded variable or coordinate `name`; raises KeyError, listing the names, for an unknown one."""
         if name not in self.dataset.variables:
             raise KeyError(
                 f"{name!r} was not recorded{self._meant(name)}; recorded are {', '.join(map(str, self.dataset.data_vars))}"
@@ -383,7 +396,7 @@ class Trajectory:
 
     @property
     def obstacles(self) -> list[str]:
-        """Names of the obstacles, in the order of axis ``obstacle``; none where nothing could touch them."""
+        """Names of the obstacles, in the order of axis ``obstacle``; empty if no body could touch them."""
         return self._labels("obstacle")
 
     @property
@@ -404,7 +417,7 @@ class Trajectory:
 
     @property
     def particle_number(self) -> int:
-        """How many particles were recorded."""
+        """The number of recorded particles."""
         return int(self.dataset.sizes.get("particle", 0))
 
     @property
@@ -435,8 +448,8 @@ class Trajectory:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the run comes from (from ``provenance_json``): scene with its parameters and seed, settings, versions,
-        hashes of its states; see `replay`."""
+        """The origin of the run (from ``provenance_json``): scene with parameters and seed, settings, versions, hashes
+        of states; see `replay`."""
         return json.loads(self.attrs.get("provenance_json", "{}"))
 
     @property
@@ -448,7 +461,7 @@ class Trajectory:
 
     @property
     def last_state(self) -> np.ndarray:
-        """A copy of the last recorded flat state vector, (n,): where a continued run starts."""
+        """A copy of the last recorded flat state vector, (n,): the start of a resumed run."""
         return self["state"].values[-1].copy()
 
     @property
@@ -473,7 +486,7 @@ class Trajectory:
 
     @property
     def recorded_points(self) -> RecordedPoints:
-        """The contact points of all frames as plain arrays, one frame after the other. Raises KeyError for a run without."""
+        """The contact points of all frames as plain arrays, frame after frame. Raises KeyError if none were recorded."""
         from .contact_points import RecordedPoints
 
         return RecordedPoints(self.dataset)
@@ -487,22 +500,23 @@ class Trajectory:
         """
         from ..sensors.recorded import detach
 
-        return detach(self.dataset)
+        return Samples(detach(self.dataset))
 
     @property
     def contact_points(self) -> xarray.Dataset:
-        """All contact points along axis ``contact_point``: ``time`` of their frame (s), ``a`` and ``b`` (names of bodies or
-        obstacles), ``position`` (m), ``normal`` (unit, from a to b), ``separation`` (m, negative in overlap), ``force`` (N,
-        on b, the mean over the step before the frame), ``manifold``. They are those of all pairs that bore a force or
-        overlapped; of bodies that sleep, those with which they fell asleep. Raises KeyError for a run without.
+        """All contact points along axis ``contact_point``: ``time`` of their frame (s), ``a`` and ``b`` (names of
+        bodies or obstacles), ``position`` (m), ``normal`` (unit, from a to b), ``separation`` (m, negative in overlap),
+        ``force`` (N, on b, the mean over the step before the frame), ``manifold``. All pairs with a force or an overlap
+        are included. For sleeping bodies they are the points at the time when they fell asleep. Raises KeyError if none
+        were recorded.
         """
         return self.recorded_points.dataset()
 
     def contacts_at(self, time: float) -> list[Contact]:
-        """The contact points of the last frame that is not later than `time` (s).
+        """The contact points of the last frame at or before `time` (s).
 
-        Raises KeyError for a run without contact points, ValueError for a time before the run or after it, and for a frame
-        whose points were not kept.
+        Raises KeyError for a run without contact points, and ValueError for a time outside the run and a frame without
+        recorded points.
         """
         from ..view.still import within
 
@@ -511,21 +525,22 @@ class Trajectory:
         index = max(int(np.searchsorted(self.times, time + 1e-9 * max(1.0, abs(time)), side="right")) - 1, 0)
         if not points.kept[index]:
             raise ValueError(
-                f"the contact points of the frame at {self.times[index]:g} s were not kept; ask for another"
+                f"the contact points of the frame at {self.times[index]:g} s were not recorded; choose another time"
             )
         return points.listed(index)
 
     @property
     def contact_pairs(self) -> dict[tuple[str, str], float]:
-        """Names of each two that touched → the largest force between them in any frame, N; the largest first. Raises
+        """Names of each pair in contact → the largest force between them in any frame, N; the largest first. Raises
         KeyError for a run without contact points."""
         return self.recorded_points.pairs()
 
     def contact_force_between(self, a: str, b: str) -> xarray.DataArray:
-        """The force of `a` on `b` (names of bodies or obstacles) by contact, (time, xyz), N, world axes: the mean over the
-        step before each frame, zero where they do not touch, NaN where the frame's points were not kept.
+        """The contact force of `a` on `b` (names of bodies or obstacles), (time, xyz), N, world axes: the mean over the
+        step before each frame, zero without contact, NaN for frames without recorded points.
 
-        Raises KeyError for an unknown name and for a run without contact points, ValueError for one name twice.
+        Raises KeyError for an unknown name and for a run without contact points, and ValueError if `a` and `b` are the
+        same.
         """
         import xarray
 
@@ -538,19 +553,20 @@ class Trajectory:
         """The variables of the group of particles called `name`, along axis ``particle`` in the group's own order.
 
         Raises:
-            KeyError: no group is called so.
-            TrajectoryError: the scene description's group is not within the recorded particles.
+            KeyError: if there is no such group.
+            TrajectoryError: if the group of the scene description exceeds the recorded particles.
         """
         groups = self.scene_description.get("particles")
         listed = groups if isinstance(groups, list) else []
         known = {str(group.get("name")): group for group in listed if isinstance(group, dict)}
         if name not in known:
-            raise KeyError(f"no particles are called {name!r}; there are {', '.join(known) or 'none'}")
+            raise KeyError(f"there are no particles {name!r}; there are {', '.join(known) or 'none'}")
         selected = self.dataset.isel(particle=particle_span(known[name], self.particle_number), missing_dims="ignore")
         return selected[[v for v in selected.data_vars if "particle" in self.dataset[v].dims]]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run to `path`, whole or not at all: a temporary file beside it is renamed over it. The suffix chooses:
+        """Write the run to `path`. The file is complete or not written at all: a temporary file beside it is renamed.
+        The suffix determines the format:
 
         - .nc: NetCDF-4, all of the run; `load` reads it;
         - .csv, .parquet: the table of `to_pandas`, without the scene and its report.
@@ -569,13 +585,14 @@ class Trajectory:
     def to_pandas(self, *, particles: bool | None = None) -> pandas.DataFrame:
         """The frames as a `pandas.DataFrame`, whose index is the time in s.
 
-        A column is called by what it belongs to, the quantity and the unit: ``box.x [m]``, ``box.wz [rad/s]``,
-        ``pivot.force_x [N]``, ``air.work [J]``, ``kinetic [J]``. Values are those of the arrays, to the last bit.
+        The name of a column has the object, the quantity and the unit: ``box.x [m]``, ``box.wz [rad/s]``,
+        ``pivot.force_x [N]``, ``air.work [J]``, ``kinetic [J]``. Values are exactly those of the arrays.
 
-        particles : whether each particle has columns, such as ``sand[3].x [m]``. By itself each has, of a run with up to 200;
-            of larger runs each group has its mean, ``sand.mean_x [m]``. False: no columns of particles.
+        particles : True: each particle has columns, such as ``sand[3].x [m]``. False: no columns for particles.
+            Default: columns for each particle in runs with up to 200 particles; in larger ones the mean of each group,
+            ``sand.mean_x [m]``.
 
-        Raises ValueError for another `particles`.
+        Raises ValueError for other values of `particles`.
 
         >>> import dalembert as dal
         >>> scene = dal.Scene("thrown")
@@ -593,21 +610,22 @@ class Trajectory:
         """Read a trajectory written by `save`, into memory.
 
         Raises:
-            FileNotFoundError: there is no such file.
-            TrajectoryError: the file is damaged, is not a trajectory, or is too large; the message names it.
-            ValueError: the file is a table, which does not have all of the run.
+            FileNotFoundError: if the file does not exist.
+            TrajectoryError: if the file is damaged, is not a trajectory, or is too large; the message names it.
+            ValueError: if the file is a table, which does not contain the whole run.
         """
         from .netcdf import read
 
         if Path(path).suffix.lower() in TABLES:
             raise ValueError(
-                f"{str(path)!r} is a table, without all of the run; read it with pandas, and save runs as .nc"
+                f"{str(path)!r} is a table, which does not contain the whole run; read it with pandas, and save runs as .nc"
             )
         return cls(read(Path(path)), source=str(path))
 
     @with_keywords(PictureOptions)
     def save_picture(self, path: str | os.PathLike[str], **options: Unpack[PictureOptions]) -> Path:
-        """Write a picture of one instant, ``time=`` (s; the end if not given), as PNG; `view.still.picture` has more options.
+        """Write a picture of one instant, ``time=`` (s; default: the end), as PNG; `view.still.picture` has more
+        options.
 
         >>> trajectory.save_picture("out/run.png", time=1.5, ghosts=(0.5, 1.0), size=(1600, 900))  # doctest: +SKIP
         """
@@ -626,15 +644,16 @@ class Trajectory:
         return save_movie(self, path, **options)
 
     def animate(self, *, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> Animation:
-        """The run to play in a notebook, as the last value of a cell: drag to turn it, scroll to zoom, play, pause and scrub.
+        """A player of the run for notebooks, shown as the last value of a cell. Drag to rotate, scroll to zoom; play,
+        pause, and choose the time.
 
-        It needs no server and no network, and stays playable in a saved notebook. It holds at most 4 MB: up to 400 frames,
-        fewer of runs with many bodies or particles; large meshes are drawn coarser.
+        It needs no server and no network, and works in a saved notebook. Its size is at most 4 MB: up to 400 frames,
+        fewer for runs with many bodies or particles; large meshes are drawn coarser.
 
-        speed : seconds of the run a second: 0.5 is slow motion. height : pixels. autoplay : whether it plays where it comes
-            into sight, and not only by a click.
+        speed : simulated seconds per second: 0.5 is slow motion. height : pixels. autoplay : whether it plays when it
+            becomes visible, without a click.
 
-        Raises ValueError for a run of no frames, and for numbers that are none.
+        Raises ValueError for a run without frames, and for invalid numbers.
 
         >>> trajectory.animate(speed=0.5)  # doctest: +SKIP
         """
@@ -643,7 +662,9 @@ class Trajectory:
         return Animation(self, speed, height, autoplay)
 
     def save_report(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run as one self-contained page, .html: animation, plots, tables, and how to run it again."""
+        """Write the run as one self-contained page, .html: animation, plots, tables, and the command that runs it
+        again.
+        """
         from ..view.report import write_report
 
         return write_report(self, path)

@@ -1,4 +1,4 @@
-"""The forces that act on the bodies of a run because its user, or a controller, applied them."""
+"""Forces that the user, or a controller, applies to the bodies of a run."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""M v̇ = f + Gᵀ λ with G v̇ = −γ, dense and small, for any number of constraints, dependent ones included: its solution, the
-projection at the end of a step, and the C function of both for equations from a generated function.
+"""M v̇ = f + Gᵀ λ with G v̇ = −γ, dense and small, for any number of constraints, also redundant ones: its solution,
+the projection at the end of a step, and the C function of both for equations from a generated function.
 
 With M = L Lᵀ and X = L⁻¹ Gᵀ it is S λ = −γ − Xᵀ L⁻¹ f, S = Xᵀ X. S + ε diag S is factored, and the solution corrected
-with the true residual until that stops falling: where constraints depend on each other, that converges to an acceleration
-that all of them share (the proximal iteration of Carpentier et al. 2021). Holonomic constraints come first, so that the
+with the true residual until it stops decreasing: for redundant constraints this converges to an acceleration that
+satisfies all of them (the proximal iteration of Carpentier et al. 2021). Holonomic constraints come first, so that the
 leading block of the factor is theirs.
 """
 

@@ -1,9 +1,9 @@
 """Expressions as a graph, in which every subexpression occurs once, so that derivatives of long chains stay short; then
 derivatives, the conversion of SymPy expressions, the variables of a system, generated code, and constraints.
 
-A node is the result of one statement of the generated code. Equal nodes are the same object, so that equal subexpressions are
-computed once. Constants are folded, and nothing else is simplified, but for what derivatives are full of (0, 1, −1) and
-cos² + sin², which rotation matrices are.
+A node is the result of one statement of the generated code. Equal nodes are the same object, so equal subexpressions
+are computed once. Constants are folded. The only other simplifications are those of 0, 1 and −1, frequent in
+derivatives, and cos² + sin², frequent in rotation matrices.
 """
 
 from __future__ import annotations
@@ -397,7 +397,7 @@ class Reader:
             return self._piecewise(e.args)
         if isinstance(e, (sympy.core.function.AppliedUndef, sympy.Derivative)):
             raise _NotReadable(
-                f"{e} is neither a coordinate, nor the rate of one, nor a parameter; accelerations may not appear"
+                f"{e} is neither a coordinate, nor the rate of one, nor a parameter; accelerations are not allowed"
             )
         if e.is_Function:
             return self._function(type(e).__name__, [self._read(argument) for argument in e.args], e)
@@ -463,7 +463,9 @@ class Reader:
                 low, high = (best, other) if name == "Min" else (other, best)
                 best = self.graph.select(low, high, True, best, other)
             return best
-        raise _NotReadable(f"the function {name} cannot be compiled; those that can are {', '.join(sorted(FUNCTIONS))}")
+        raise _NotReadable(
+            f"the function {name} cannot be compiled; supported functions are {', '.join(sorted(FUNCTIONS))}"
+        )
 
     def _piecewise(self, cases: Any) -> Node:
         expression, condition = cases[0].args
@@ -524,7 +526,7 @@ class Variables:
         symbols = [*self.coordinates, *self.velocities, *self.parameters, *filter(None, [self.time])]
         double = next((symbol for k, symbol in enumerate(symbols) if symbol in symbols[:k]), None)
         if double is not None:
-            raise ValueError(f"{double} is given twice, among coordinates, velocities, parameters and time")
+            raise ValueError(f"{double} is given twice, in coordinates, velocities, parameters and time")
         n = len(self.coordinates)
         self.inputs = [f"{letter}{k}" for letter in "uv" for k in range(n)]
         self.inputs += [f"p{k}" for k in range(len(self.parameters))]
@@ -593,7 +595,7 @@ def _velocities(coordinates: list[Any], time: Any, velocities: Sequence[Any] | N
     if velocities is not None:
         given = list(velocities)
         if len(given) != len(coordinates):
-            raise ValueError(f"{len(given)} velocities for {len(coordinates)} coordinates; give one each")
+            raise ValueError(f"{len(given)} velocities for {len(coordinates)} coordinates; give one for each")
         wrong = next((v for v in given if not isinstance(v, (sympy.Symbol, sympy.Derivative, sympy.Function))), None)
         if wrong is not None:
             raise TypeError(f"velocity {wrong!r}: give a SymPy symbol")
@@ -748,7 +750,7 @@ class Constraints:
         moving = [read(f"nonholonomic constraint {k}", value) for k, value in enumerate(nonholonomic)]
         for k, gap in enumerate(self.gaps):
             if set(variables.v) & set(needed([gap])):
-                raise ValueError(f"constraint {k} has rates in it: give it among the nonholonomic ones")
+                raise ValueError(f"constraint {k} contains rates: give it as a nonholonomic constraint")
         columns = [
             derivatives(self.gaps, {u: one}) + derivatives(moving, {v: one})
             for u, v in zip(variables.u, variables.v, strict=True)

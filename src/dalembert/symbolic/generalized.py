@@ -1,13 +1,13 @@
-"""`GeneralizedCoordinates`: poses of the bodies of a scene as expressions in coordinates of the user's.
+"""`GeneralizedCoordinates`: poses of the bodies of a scene as expressions in the user's coordinates.
 
-First the conversion of states of bodies to coordinates (`nearest`), then the C function that runs them (`placed_task`), then
-orientations as expressions, and the class.
+First the conversion of states of bodies to coordinates (`nearest`), then the C function that runs them (`placed_task`),
+then orientations as expressions, and the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from ..core.c_function import (
 )
 from ..core.jit import CFunction, njit
 from ..core.math3 import add, congruence, cross, dot, from_matrix, load3, scale, store3, sub, symvec
+from ..core.renamed import renamed_method
 from ..core.simd import load, store
 from ..core.tables import column, part, table_at
 from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, copy_tail_back
@@ -44,7 +45,7 @@ from .expressions import Constraints, Generated, Node, Variables, derivatives, d
 
 
 SEARCHES = 50  # Gauss–Newton steps, at most
-Evaluate = Callable[[np.ndarray], np.ndarray]  # u → what `GeneralizedCoordinates.evaluate` gives
+Evaluate = Callable[[np.ndarray], np.ndarray]  # u → what `GeneralizedCoordinates.kinematics` returns
 
 
 def parts(y: np.ndarray, bodies: int) -> np.ndarray:
@@ -378,18 +379,19 @@ NOT_A_ROTATION = 1e-9  # of R Rᵀ − 1: with a larger error R is not a rotatio
 
 
 class GeneralizedCoordinates:
-    """Coordinates u for a scene: ``Simulation(scene, coordinates=GeneralizedCoordinates(...))``.
+    """Your own coordinates u for a scene: ``Simulation(scene, coordinates=GeneralizedCoordinates(...))``.
 
     Parameters
     ----------
-    scene : its joints hold because the coordinates allow no other motion; they are not constraints here.
-    coordinates, velocities, time, constraints, nonholonomic, parameters : as those of `Lagrangian`.
-    place : body, by name → the position of its centre of mass (m), world axes, or (position, orientation), as SymPy
-        expressions in u and t. An orientation is a rotation matrix (3 × 3, from the body's frame to the world), a quaternion
-        (w, x, y, z), or (axis, angle). Without one the body keeps that of the scene.
-    start : coordinates near those at the start, which are computed from the poses of the bodies in the scene; else zeros.
+    scene : its joints are not constraints here; they hold because the coordinates allow no other motion.
+    coordinates, velocities, time, constraints, nonholonomic, parameters : see `Lagrangian`.
+    place : name of a body → the position of its centre of mass (m), world axes, or (position, orientation), as SymPy
+        expressions in u and t. An orientation is a rotation matrix (3 × 3, from the body's frame to the world), a
+        quaternion (w, x, y, z), or (axis, angle). Default: the orientation in the scene.
+    start : initial guess (default: zeros) for the coordinates at the start, which are computed from the poses of the
+        bodies in the scene.
 
-    From x(u, t) and R(u, t) the code of v = J u̇ + drift and v̇ = J ü + bias is derived, with ω from Ṙ Rᵀ, so that
+    The code of v = J u̇ + drift and v̇ = J ü + bias is derived from x(u, t) and R(u, t), with ω from Ṙ Rᵀ, so that
 
         Jᵀ M J ü = Jᵀ (Q − M bias − gyroscopic terms) + Gᵀ λ.
 
@@ -431,7 +433,7 @@ class GeneralizedCoordinates:
 
     @property
     def compiled_parts(self) -> tuple[Any, ...]:
-        """What a run takes, beside the generated code."""
+        """The parts that a run needs, in addition to the generated code."""
         return (PLACED_ENTRY,)
 
     @property
@@ -439,32 +441,35 @@ class GeneralizedCoordinates:
         """The generated Python source."""
         return self.generated.source
 
-    def evaluate(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> np.ndarray:
+    def kinematics(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> np.ndarray:
         """(bodies, 24 + 6 n): x, R (row by row), drift and bias of (x, turn), and the Jacobian of both."""
         n = len(self.coordinates)
         inputs = np.concatenate([self.variables.numbers("u", u), self.variables.numbers("v", v), self.parameters])
         found = self.generated(float(t), inputs)
         return found[: len(self.bodies) * (FIXED + 6 * n)].reshape(len(self.bodies), FIXED + 6 * n)
 
+    if not TYPE_CHECKING:
+        evaluate = renamed_method("evaluate", "kinematics")
+
     def position(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 3): centres of mass, m."""
-        return self.evaluate(u, None, t)[:, :3]
+        return self.kinematics(u, None, t)[:, :3]
 
     def rotation(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
-        """(bodies, 3, 3): from the frames of the bodies to the world."""
-        return self.evaluate(u, None, t)[:, 3:12].reshape(-1, 3, 3)
+        """(bodies, 3, 3): rotation matrices, body → world."""
+        return self.kinematics(u, None, t)[:, 3:12].reshape(-1, 3, 3)
 
     def jacobian(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 6, n): J of (v, ω) = J u̇ + drift, world axes."""
-        return self.evaluate(u, None, t)[:, FIXED:].reshape(len(self.bodies), 6, -1)
+        return self.kinematics(u, None, t)[:, FIXED:].reshape(len(self.bodies), 6, -1)
 
     def drift(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(bodies, 6): velocities at constant coordinates."""
-        return self.evaluate(u, None, t)[:, 12:18]
+        return self.kinematics(u, None, t)[:, 12:18]
 
     def bias(self, u: ArrayLike, v: ArrayLike, t: float = 0.0) -> np.ndarray:
-        """(bodies, 6): J̇ u̇ + what the drift changes by: accelerations at constant rates."""
-        return self.evaluate(u, v, t)[:, 18:24]
+        """(bodies, 6): accelerations at constant rates, J̇ u̇ plus the rate of the drift."""
+        return self.kinematics(u, v, t)[:, 18:24]
 
     def mass_matrix(self, u: ArrayLike, t: float = 0.0) -> np.ndarray:
         """(n, n): Jᵀ M J."""
@@ -475,11 +480,11 @@ class GeneralizedCoordinates:
         return total
 
     def nearest(self, y: ArrayLike, t: float = 0.0, near: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """(u, u̇) of a state of the bodies, such as a row of ``run.trajectory.state``: those that bring them nearest, in the
-        metric of the masses, found from the coordinates `near`, or `start`."""
+        """(u, u̇) closest to a state of the bodies, such as a row of ``run.trajectory.state``, in the mass metric. The
+        search starts from the coordinates `near`, or `start`."""
         u = self.start if near is None else self.variables.numbers("near", near)
         states = parts(np.asarray(y, dtype=np.float64), len(self.bodies))
-        return nearest(lambda at: self.evaluate(at, None, t), self.bodies, states, u)
+        return nearest(lambda at: self.kinematics(at, None, t), self.bodies, states, u)
 
     def _require_rotations(self) -> None:
         """Raises ValueError for a body whose orientation is no rotation, at the start or at other coordinates."""
@@ -506,7 +511,7 @@ def _pose(body: Body, place: Any, variables: Variables) -> tuple[list[Node], lis
     x = [variables.read(f"{what}, {axis}", value) for axis, value in zip("xyz", position, strict=True)]
     rotation = rotation_of(f"orientation of body {body.name!r}", orientation, variables)
     if set(variables.v) & set(needed([*x, *rotation])):
-        raise ValueError(f"{what} has rates in it; it may depend on the coordinates and on time")
+        raise ValueError(f"{what} contains rates; it can depend on coordinates and time only")
     return x, rotation
 
 

@@ -74,7 +74,7 @@ def _driver(motion: Motion, n: int, method: str, dt: float | None, rtol: float, 
     if tableau.partitioned == 2:
         raise ValueError(f"method {method!r} needs the free motion of rigid bodies; use another method")
     if not (0.0 < rtol < np.inf and 0.0 <= atol < np.inf):
-        raise ValueError(f"rtol must be above zero and atol not below it, both finite, not {rtol!r} and {atol!r}")
+        raise ValueError(f"rtol must be positive and atol ≥ 0, both finite; got {rtol!r} and {atol!r}")
     options = make_options(
         tableau, 2 * n + 1, adaptive=dt is None, rtol=rtol, atol=atol,
         weights=np.concatenate([np.ones(2 * n), [0.0]]),
@@ -102,8 +102,8 @@ def _initialize(
         worst = int(np.argmax(moved))
         what = "coordinate" if worst < n else "rate of"
         raise ValueError(
-            f"the start does not meet the constraints: {what} {names[worst % n]!r} is {given[worst]:.9g}, and the nearest "
-            f"start that does has {y[worst]:.9g}; correct it, or pass assemble=True"
+            f"the start violates the constraints: {what} {names[worst % n]!r} is {given[worst]:.9g}, and the nearest "
+            f"consistent start is {y[worst]:.9g}; correct it, or pass assemble=True"
         )
     y[2 * n] = 0.0
 
@@ -114,7 +114,7 @@ def _stopped(motion: Motion, names: Sequence[str], status: int, driver: Driver, 
     if status in MESSAGES:
         spread = np.abs(driver.attempt(record.states[-1])[len(names) : 2 * len(names)])
         worst = int(np.argmax(np.where(np.isfinite(spread), spread, np.inf)))
-        message += f"; {names[worst]!r} changes fastest, at {spread[worst]:.3g} a second"
+        message += f"; {names[worst]!r} changes fastest, at {spread[worst]:.3g} per second"
     counts = driver.counts
     solution = Solution(
         np.array(record.times), np.array(record.states), status, message, counts["steps"], counts["rejected"],
@@ -173,17 +173,18 @@ class Lagrangian:
     Parameters
     ----------
     expression : L, a SymPy expression.
-    coordinates : the symbols u, or functions of time (``dynamicsymbols``). velocities : the symbols of their rates v, which
-        for functions of time are their derivatives. time : the symbol of time, where anything depends on it.
+    coordinates : the symbols u, or functions of time (``dynamicsymbols``). velocities : the symbols of their rates v;
+        for functions of time, their derivatives. time : the symbol of time, if any expression depends on it.
     forces : the generalized force on a coordinate, as an expression in u, v and t (N, or N m).
-    constraints : expressions g(u, t) that are 0. nonholonomic : expressions A(u, t) v + a(u, t) that are 0. They may
-        depend on each other.
+    constraints : expressions g(u, t) that must be 0. nonholonomic : expressions A(u, t) v + a(u, t) that must be 0.
+        Constraints can be redundant.
     parameters : values of all other symbols.
 
-    The equations are d/dt ∂L/∂v − ∂L/∂u = Q + Gᵀ λ, that is M v̇ + bias = Gᵀ λ with M = ∂²L/∂v². They are derived without
-    expanding anything, and compiled once: a system of the same form is found on disk, whatever its parameters are.
+    The equations are d/dt ∂L/∂v − ∂L/∂u = Q + Gᵀ λ, that is M v̇ + bias = Gᵀ λ with M = ∂²L/∂v². They are derived
+    without expanding expressions, and compiled once. Systems of the same form with other parameters use the compiled
+    code on disk.
 
-    Raises TypeError or ValueError, naming the expression or symbol, for what cannot be compiled.
+    Raises TypeError or ValueError, naming the expression or symbol, if it cannot be compiled.
 
     >>> import sympy as sp
     >>> q, v, k = sp.symbols("q v k")
@@ -240,21 +241,21 @@ class Lagrangian:
         return np.asarray(lower + np.tril(lower, -1).T)
 
     def bias(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> np.ndarray:
-        """(n,): the bias of M v̇ + bias = Gᵀ λ, minus the applied forces included."""
+        """(n,): the bias in M v̇ + bias = Gᵀ λ, which includes minus the applied forces."""
         return -self._values(u, v, t)["force"]
 
     def energy(self, u: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> float:
-        """Jacobi's energy function v·∂L/∂v − L, J: kinetic and potential energy, where L does not come from coordinates that
-        depend on time."""
+        """Jacobi's energy function v·∂L/∂v − L, J. It is the sum of kinetic and potential energy if the coordinates do
+        not depend on time."""
         return float(self._values(u, v, t)["energy"][0])
 
     def acceleration(self, t: float, u: ArrayLike, v: ArrayLike | None = None) -> np.ndarray:
-        """(n,): v̇. Raises ValueError, naming the coordinate, where the mass matrix is singular."""
+        """(n,): v̇. Raises ValueError, naming the coordinate, if the mass matrix is singular."""
         return self._solved(t, u, v)[0]
 
     def multipliers(self, t: float, u: ArrayLike, v: ArrayLike | None = None) -> np.ndarray:
-        """(constraints,): λ, of the holonomic ones first: the forces in the gaps g, in N where g is in m. Dependent
-        constraints share their force."""
+        """(constraints,): λ, holonomic constraints first: the forces along g, in N if g is in m. Redundant constraints
+        share their force."""
         return self._solved(t, u, v)[1]
 
     def _solved(self, t: float, u: ArrayLike, v: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
@@ -283,19 +284,20 @@ class Lagrangian:
         start: float = 0.0,
         assemble: bool = False,
     ) -> xarray.Dataset:
-        """Integrate from the coordinates `initial` with `rates` for so many seconds.
+        """Integrate from the coordinates `initial` with `rates` for `duration` seconds.
 
-        initial, rates : arrays, or mappings from coordinates to numbers, of which those left out are 0.
-        method : one of `dalembert.METHODS`. dt : fixed step, s. rtol, atol : tolerances on the error of
-            one step otherwise (atol: rtol).
-        frame_rate : recorded frames per second, Hz. start : time at the start, s. assemble : move the start onto the
-            constraints, by the least change in the metric of the masses; else a start that violates them is rejected.
+        initial, rates : arrays, or mappings from coordinates to numbers; missing ones are 0.
+        method : one of `dalembert.METHODS`. dt : fixed step, s. rtol, atol : tolerances on the error of one adaptive
+            step (default of atol: rtol).
+        frame_rate : recorded frames per second, Hz. start : time at the start, s. assemble : whether to move the start
+            onto the constraints, by the smallest change in the mass metric; otherwise a start that violates them is
+            rejected.
 
-        Returns a Dataset over ``time`` (s), ``coordinate`` and ``constraint`` of ``u``, ``v``, ``multiplier``, ``energy``
-        (see `energy`) and ``work``: what forces, moving constraints and explicit time dependence have done. energy − work
-        is constant.
+        Returns a Dataset over ``time`` (s), ``coordinate`` and ``constraint`` of ``u``, ``v``, ``multiplier``,
+        ``energy`` (see `energy`) and ``work``: the work of forces, moving constraints and explicit time dependence.
+        energy − work is constant.
 
-        Raises ValueError for bad input, and `IntegrationError`, with all that was recorded, for a run that fails.
+        Raises ValueError for invalid input, and `IntegrationError`, with all recorded values, if the run fails.
         """
         u, v = self._variables.numbers("initial", initial), self._variables.numbers("rates", rates)
         return run(

@@ -1,4 +1,4 @@
-"""A model in generalized coordinates behind a C pointer, and the conversion of states of its bodies."""
+"""A model in generalized coordinates as a C function, and the conversion of states of its bodies."""
 
 from __future__ import annotations
 
@@ -122,8 +122,8 @@ class PlacedMechanism(JointMechanism):
                     f"{name} = {value:.6g}" for name, value in zip(self.coordinates.coordinates, self.z, strict=False)
                 )
                 raise ValueError(
-                    f"the coordinates cannot have the {what} of body {body.name!r} at the start: nearest is {u}; correct "
-                    "`place` or the scene, give `start` near the coordinates wanted, or pass assemble=True"
+                    f"the coordinates cannot represent the {what} of body {body.name!r} at the start: nearest is {u}; "
+                    "correct `place` or the scene, give `start` near the desired coordinates, or pass assemble=True"
                 )
 
     def explain(self, status: int) -> str:
@@ -144,10 +144,10 @@ def require_supported(model: Model, coordinates: GeneralizedCoordinates, method:
     if coordinates.scene is not model.scene:
         raise ValueError(f"the coordinates are those of scene {coordinates.scene.name!r}, not of {model.name!r}")
     if tuple(body.name for body in coordinates.bodies) != model.body_names:
-        raise ValueError("bodies were added to the scene after its coordinates were made; make them last")
+        raise ValueError("bodies were added to the scene after its coordinates were made; create the coordinates last")
     if method not in METHODS or hold != "projection":
         raise ValueError(
-            f"generalized coordinates take an integration method and hold='projection', not method={method!r} and "
+            f"generalized coordinates need an integration method and hold='projection', not method={method!r} and "
             f"hold={hold!r}"
         )
     held = [joint.name for joint in model.scene.joints.values() if any(isinstance(b, Particle) for b in joint.bodies)]

@@ -1,1 +1,1 @@
-"""Pictures, films, plots, report pages and the live viewer: all read recorded frames, none computes physics."""
+"""Pictures, films, plots, report pages and the live viewer: all of them read recorded frames and compute no physics."""

@@ -1,4 +1,4 @@
-"""Cables as they are drawn: lines through the points of contact, and arcs around pulleys."""
+"""Drawing of cables: lines through the points of contact, and arcs around pulleys."""
 
 from __future__ import annotations
 

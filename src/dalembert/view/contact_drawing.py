@@ -35,7 +35,7 @@ def chosen_kinds(trajectory: Trajectory, kinds: Iterable[str]) -> tuple[str, ...
             raise ValueError(f"contacts: there is no kind {kind!r}; the kinds are {', '.join(KINDS)}")
     if found and "contact_point_count" not in trajectory:
         raise ValueError(
-            f"{trajectory.scene_name!r} has no contact points to draw: they are recorded where bodies have a material, "
+            f"{trajectory.scene_name!r} has no contact points to draw: they are recorded if bodies have a material, "
             "unless contact_points=False"
         )
     return found

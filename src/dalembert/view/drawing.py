@@ -101,7 +101,7 @@ def _group(item: Mapping[str, Any], index: int, recorded: int | None) -> Particl
     colors = item.get("colors")
     if colors is not None:
         if not isinstance(colors, list) or len(colors) != number:
-            raise ValueError(f"{what}: colors must be a list of {number}, one a particle")
+            raise ValueError(f"{what}: colors must be a list of {number}, one per particle")
         colors = np.array([rgb_of(checked_color(color, what)) for color in colors], np.uint8).reshape(-1, 3)
     return ParticleDrawing(
         name,

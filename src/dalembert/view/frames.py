@@ -1,4 +1,4 @@
-"""Recorded frames as plain arrays that grow while a run goes on, poses between frames, and checks of scene descriptions."""
+"""Recorded frames as plain arrays that grow during a run, poses between frames, and checks of scene descriptions."""
 
 from __future__ import annotations
 
@@ -200,9 +200,9 @@ def checked_indices(values: Any, width: int, below: int, what: str) -> np.ndarra
     if np.any(array != given):
         raise ValueError(f"{what} must be whole numbers")
     if array.size and (array.min() < 0 or array.max() >= below):
-        raise ValueError(f"{what} name one that is not there (there are {below})")
+        raise ValueError(f"{what} contain an index out of range (there are {below})")
     if np.any(np.diff(np.sort(array, axis=1), axis=1) == 0):
-        raise ValueError(f"{what} name the same one twice")
+        raise ValueError(f"{what} contain an index twice")
     return array
 
 

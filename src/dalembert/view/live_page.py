@@ -24,7 +24,7 @@ BOX = (
     "margin:6px 8px;padding:6px 8px;border:1px solid #e6c65c;border-radius:6px;background:#fdf6dd;color:#5c4a00;"
     "font-size:12px;line-height:1.4;max-height:11em;overflow:auto;overflow-wrap:anywhere"
 )
-NOBODY = "Click a body to read it here."
+NOBODY = "Click a body to see its values here."
 
 
 class Panel:

@@ -176,7 +176,7 @@ class Record(Playback):
         strangers = [name for name in trajectory.bodies if name not in names]
         if strangers or not len(trajectory):
             raise ValueError(
-                f"the trajectory has bodies this scene has not: {strangers}" if strangers else "no instants"
+                f"the trajectory has bodies that are not in this scene: {strangers}" if strangers else "no instants"
             )
         with self._lock:
             self._frames = self._no_frames()

@@ -1,4 +1,4 @@
-"""What scenes and runs show in a notebook: a picture or a player, and tables below it."""
+"""Output of scenes and runs in notebooks: a picture or a player, and tables below it."""
 
 from __future__ import annotations
 

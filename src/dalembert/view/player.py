@@ -1,7 +1,7 @@
-"""The animation of a run in a notebook: a still picture, over it a player that needs no server, and both of bounded size.
+"""The animation of a run in a notebook: a still picture and a player that needs no server, both of bounded size.
 
 The player is the picture of the report page (`report`), with its style, scripts and numbers inside, in a frame without
-access to the notebook. Where a notebook is shown without scripts, the still picture stays.
+access to the notebook. If a notebook is shown without scripts, the still picture remains.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ QUALITY = 88  # of the still picture as JPEG, in percent
 
 
 class Animation:
-    """A run to play in a notebook, as the last value of a cell or with ``display``; made by `Trajectory.animate`.
+    """A player of a run for notebooks, shown as the last value of a cell or with ``display``; made by
+    `Trajectory.animate`.
 
-    It stays playable in a saved notebook and in pages that nbconvert makes of it.
+    It also works in a saved notebook, and in pages that nbconvert makes of it.
     """
 
     trajectory: Trajectory
-    speed: float  # seconds of the run a second
+    speed: float  # simulated seconds per second
     height: int  # pixels
-    autoplay: bool  # whether it begins where it comes into sight
+    autoplay: bool  # whether it plays when it becomes visible
 
     def __init__(self, trajectory: Trajectory, speed: float = 1.0, height: int = 480, autoplay: bool = True) -> None:
         if not (np.isfinite(speed) and speed > 0.0):
@@ -53,7 +54,7 @@ class Animation:
         if not 120 <= height <= 4000:
             raise ValueError(f"height is {height!r}; give the height in pixels, 120 to 4000")
         if not len(trajectory):
-            raise ValueError(f"{trajectory.scene_name!r} has no instants: there is nothing to show; run it first")
+            raise ValueError(f"{trajectory.scene_name!r} has no frames: there is nothing to show; run it first")
         self.trajectory, self.speed, self.height, self.autoplay = trajectory, float(speed), int(height), autoplay
 
     def __repr__(self) -> str:

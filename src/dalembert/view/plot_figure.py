@@ -1,4 +1,4 @@
-"""The figure that plots draw in by themselves: a notebook shows it, and once."""
+"""The default figure of plots; a notebook shows it exactly once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Figures of a run with matplotlib: `run.plot.energy()` and so on, ready to print.
 
-Each returns a `matplotlib.figure.Figure` that belongs to no window and touches no setting of matplotlib's:
+Each method returns a `matplotlib.figure.Figure` without a window, and changes no settings of matplotlib:
 ``run.plot.energy().savefig("energy.pdf")``. As the last value of a cell it is shown in a notebook, once. In a window:
 ``run.plot.energy(figure=plt.figure())``.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ..core.calls import ExplainsNames
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +129,7 @@ def ledger_parts(trajectory: Any) -> list[tuple[str, np.ndarray]]:
     if "balance" in trajectory and "work" in trajectory:
         error = trajectory["balance"].values
         earned = trajectory["kinetic"].values + trajectory["potential"].values - trajectory["work"].values.sum(axis=1)
-        taken += [("energy error", -error), ("taken by moving coordinates", error - (earned - earned[0]))]
+        taken += [("energy error", -error), ("work of moving coordinates", error - (earned - earned[0]))]
     scale = max(float(np.abs(values).max(initial=0.0)) for _, values in parts)
     return [*parts, *((label, v) for label, v in taken if np.abs(v).max(initial=0.0) > NEGLIGIBLE * scale)]
 
@@ -151,11 +153,11 @@ MOST_LINES = 10  # that a legend names
 STILL = 1e-6  # of the largest way: what moves less does not move
 
 
-class Plots:
-    """The figures of one run, a method each; `run.plot` and `trajectory.plot` are one.
+class Plots(ExplainsNames):
+    """The figures of one run, one method each, available as `run.plot` and `trajectory.plot`.
 
-    Each takes `figure`, a Figure or a SubFigure (best with layout="constrained") to draw in; by itself it makes one. Each
-    raises ValueError where the run has not recorded what it needs, and says what may be asked for instead.
+    Pass `figure`, a Figure or a SubFigure (best with layout="constrained"), to draw in it. Default: a new figure. Each
+    method raises ValueError, with the available choices, if the run has not recorded the data.
     """
 
     def __init__(self, trajectory: Trajectory) -> None:
@@ -169,8 +171,7 @@ class Plots:
         return [name for name in super().__dir__() if not name.startswith("_")]
 
     def energy(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """What the energy at the start has become (J), stacked, so that the sum stays level; below it the error of
-        the energy."""
+        """Energy and losses over time (J), stacked: their sum is the initial energy. Below, the energy error."""
         run = self.trajectory
         residual = "balance" in run
         figure = new_figure(figure, 3.6 if residual else 2.8)
@@ -195,8 +196,8 @@ class Plots:
         return finish(figure, axes, run.scene_name)
 
     def phase(self, name: str, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """Phase portrait: the coordinate of a joint against its speed, or each coordinate of a body's centre of mass (of
-        those that change) against its velocity. A dot marks the start."""
+        """Phase portrait: the coordinate of a joint against its speed, or each varying coordinate of a body's centre of
+        mass against its velocity. A dot marks the start."""
         run = self.trajectory
         coordinates, bodies = run.coordinates, run.bodies
         if name in coordinates:
@@ -210,7 +211,7 @@ class Plots:
         if name not in bodies or "momentum" not in run:
             ways = [f"joints: {_listed(coordinates)}"]
             ways += [f"bodies: {_listed(bodies)}"] if "momentum" in run else []
-            raise ValueError(f"there is no phase portrait of {name!r}; ask for {'; '.join(ways)}")
+            raise ValueError(f"there is no phase portrait of {name!r}; choose {'; '.join(ways)}")
         x, p = run.body(name)["position"].values, run.body(name)["momentum"].values
         described = {str(body.get("name")): body for body in run.scene_description.get("bodies", [])}
         mass = described.get(name, {}).get("mass")
@@ -225,12 +226,12 @@ class Plots:
         return finish(figure, list(axes), f"{run.scene_name}: {name}", over_time=False)
 
     def joint_errors(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """How far joints are from closed, position (m) and velocity (m/s), on a logarithmic axis; of more than ten joints
-        the largest and the median."""
+        """Joint errors in position (m) and velocity (m/s), on a logarithmic axis; for more than ten joints the largest
+        and the median."""
         run = self.trajectory
         names = [name for name in ("joint_error", "joint_velocity_error") if name in run]
         if not names or not run.joints:
-            raise ValueError(f"{run.scene_name!r} has no joint errors to plot: no joint of it was recorded")
+            raise ValueError(f"{run.scene_name!r} has no joint errors to plot: no joints were recorded")
         figure = new_figure(figure, 2.0 * len(names))
         axes = arranged(figure, len(names))
         units = {"joint_error": "position error, m", "joint_velocity_error": "velocity error, m/s"}
@@ -266,7 +267,7 @@ class Plots:
                     "bodies in contact": run.bodies if "contact_force" in run else [],
                     "obstacles": run.obstacles if "obstacle_contact_force" in run else []}  # fmt: skip
             listed = "; ".join(f"{kind}: {_listed(names)}" for kind, names in ways.items() if names)
-            raise ValueError(f"no forces of {name!r} were recorded; ask for {listed or 'another run: none were'}")
+            raise ValueError(f"no forces of {name!r} were recorded; choose {listed or 'another run: none were'}")
         figure = new_figure(figure, 2.2 * len(vectors))
         axes = arranged(figure, len(vectors))
         for axis, (label, values) in zip(axes, vectors, strict=True):
@@ -293,8 +294,8 @@ class Plots:
         return finish(figure, [axis], f"{run.scene_name}: {plain(a)} on {plain(b)}")
 
     def momentum(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """Linear momentum and angular momentum about the origin of everything; beside them what impulses of forces and
-        reactions leave unexplained."""
+        """Total linear momentum, and total angular momentum about the origin, with their residuals: the part that
+        impulses of forces and reactions do not explain."""
         run = self.trajectory
         if "momentum" not in run or "angular_momentum" not in run:
             raise ValueError(f"{run.scene_name!r} has no momenta to plot: they were not recorded")
@@ -320,8 +321,8 @@ class Plots:
     def path(
         self, *bodies: str, plane: str | None = None, figure: Figure | SubFigure | None = None, ax: Axes | None = None
     ) -> Figure | Any:
-        """Paths of centres of mass in a plane, "xy", "xz" or "yz" (by itself the one in which most happens), of the named
-        bodies or of all; a dot marks the end. ax: draw there."""
+        """Paths of centres of mass in a plane, "xy", "xz" or "yz" (default: the one with the largest motion), for the
+        named bodies or for all. A dot marks the end. ax: axes to draw in."""
         run = self.trajectory
         unknown = next((name for name in bodies if name not in run.bodies), None)
         if unknown is not None or not run.bodies:
@@ -347,12 +348,12 @@ class Plots:
         return finish(ax.get_figure(), [ax], run.scene_name if figure is not None else None, over_time=False)
 
     def stage_times(self, figure: Figure | SubFigure | None = None, ax: Axes | None = None) -> Figure | Any:
-        """Where the time of the run went: ms in each stage of its steps, and its share. ax: draw there."""
+        """Computing time of each stage of the steps, in ms and as a share. ax: axes to draw in."""
         run = self.trajectory
         stages = run.report.get("stages")
         stages = {str(k): float(v) for k, v in stages.items() if v} if isinstance(stages, dict) else {}
         if not stages:
-            raise ValueError(f"{run.scene_name!r} has no stage times: its steps were not timed")
+            raise ValueError(f"{run.scene_name!r} has no stage times: they were not measured")
         if ax is None:
             figure = new_figure(figure, 0.9 + 0.3 * len(stages), width=6.0)
             ax = figure.subplots()
@@ -366,13 +367,12 @@ class Plots:
         return finish(ax.get_figure(), [ax], title, over_time=False)
 
     def contact(self, figure: Figure | SubFigure | None = None) -> Figure | Any:
-        """Contacts over time: how many, how deep anything overlapped (m), and how far from Coulomb's law the solver stopped
-        (m/s)."""
+        """Contacts over time: their number, the deepest overlap (m), and the residual of Coulomb's law (m/s)."""
         run = self.trajectory
         labels = {"contacts": "contacts", "penetration": "overlap, m", "contact_residual": "residual, m/s"}
         names = [name for name in labels if name in run]
         if not names:
-            raise ValueError(f"{run.scene_name!r} has no contacts to plot: they are recorded in time steps of contact")
+            raise ValueError(f"{run.scene_name!r} has no contacts to plot: method 'time_stepping' records them")
         figure = new_figure(figure, 0.6 + 1.3 * len(names))
         axes = arranged(figure, len(names))
         for axis, name in zip(axes, names, strict=True):
@@ -393,7 +393,7 @@ class Plots:
                  (("effort", "effort, N or N m"), ("work", "work, J")) if variable in run]  # fmt: skip
         lines = [(label, values) for label, values in lines if np.isfinite(values).any()]
         if not lines:
-            raise ValueError(f"of force {name!r} neither effort nor work was recorded")
+            raise ValueError(f"of force {name!r} neither effort nor work were recorded")
         figure = new_figure(figure, 0.6 + 1.6 * len(lines))
         axes = arranged(figure, len(lines))
         for axis, (label, values) in zip(axes, lines, strict=True):

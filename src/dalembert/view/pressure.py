@@ -1,18 +1,21 @@
-"""The pressure on faces that touch: what a few contact points say of it, as coloured triangles.
+"""The pressure on contact faces, computed from a few contact points and drawn as coloured triangles.
 
-Two faces touch in a polygon, and a contact manifold has its corners with the force at each. The pressure that is drawn is
+Two faces touch in a polygon, and a contact manifold has its corners with the force at each. The pressure that is drawn
+is
 
     p(x) = max(0, c₀ + c₁ x + c₂ y)   over the polygon,
 
-with the c for which its resultant and its moments are those of the points: a linear pressure, as in a beam, that never pulls.
-Where the resultant is in the middle of the polygon, all of it bears; where it is near an edge, a part is open. The
-coefficients are at the minimum of ½ ∫ p² dA − c·b, where b = Σ f (1, x, y), which is convex; Newton's method finds it, for
-all manifolds at once. The integrals are sums over small triangles, so that no pressure is found on less than one of them.
+with coefficients c such that its resultant and moments are those of the points: a linear pressure, as in a beam, that
+is never negative. If the resultant is in the middle of the polygon, the whole polygon has pressure; if it is near an
+edge, a part is open. The coefficients are at the minimum of ½ ∫ p² dA − c·b, where b = Σ f (1, x, y), which is convex;
+Newton's method finds it, for all manifolds at once. The integrals are sums over small triangles, so that no pressure is
+found on less than one of them.
 
-A patch whose force acts so near to an edge that less than a small triangle bears has a pressure that no drawing resolves
-(`edge`); it has the last colour, and does not set the scale.
+A patch whose force acts so near to an edge that less than a small triangle bears has a pressure that no drawing
+resolves (`edge`); it has the last colour, and does not set the scale.
 
-Manifolds with fewer than three points, or with points on a line (edges, corners, balls), have no area and no finite pressure.
+Manifolds with fewer than three points, or with points on a line (edges, corners, balls), have no area and no finite
+pressure.
 """
 
 from __future__ import annotations

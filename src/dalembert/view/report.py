@@ -192,7 +192,7 @@ def rerun(trajectory: Trajectory) -> str:
     for setting, value in _object(known.get("settings_not_kept")).items():
         lines += [f"# {setting}: {value}"[:200].replace("\n", " ")]
     if trajectory.times[0] > 0.0:
-        lines += [f"# went on from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
+        lines += [f"# resumed from a saved run at t = {trajectory.times[0]:g} s: Simulation(scene, ...).resume(saved)"]
     return "\n".join([*lines, f"run = dal.simulate(\n    {call},\n)", "print(run.report)"])
 
 
@@ -248,16 +248,16 @@ SCRIPTS = ("report_scene.js", "report_particles.js", "report_panels.js", "report
 def write_report(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
     """Write the report of `trajectory` to `path`, one HTML file without outside references.
 
-    Long runs are thinned to at most 1500 frames, fewer when there are many bodies or particles; joint errors keep the
-    largest value between two kept frames. Of more than 6000 free particles so many are drawn, and the page says so;
-    surfaces and threads are drawn whole.
+    Long runs are reduced to at most 1500 frames, fewer if there are many bodies or particles; joint errors are the
+    largest values between two of these frames. At most 6000 free particles are drawn, and the page says so; surfaces
+    and threads are drawn completely.
 
     Raises:
-        ValueError: the trajectory has no instants, or the suffix is another than .html.
+        ValueError: if the trajectory has no frames, or the suffix is not .html.
     """
     path = require_suffix(path, *PAGES)
     if not len(trajectory):
-        raise ValueError("the trajectory is empty: there is nothing to report")
+        raise ValueError("the trajectory has no frames: there is nothing to report")
     page = fill(
         resource("report.html"),
         title=html.escape(trajectory.scene_name),

@@ -44,7 +44,7 @@ def contact_data(trajectory: Trajectory, frames: np.ndarray) -> dict[str, Any] |
         "known": pack(points.kept[frames], "u1"),
         "position": pack(drawn.position),
         "force": pack(onto * drawn.force),
-        "note": f"of each instant the {most} largest contact forces are drawn" if left_out else "",
+        "note": f"the {most} largest contact forces of each frame are drawn" if left_out else "",
         "pairs": [
             {"name": f"{a[:MOST_NAME]} on {b[:MOST_NAME]}", "force": pack(points.force_between(a, b)[frames])}
             for a, b in list(points.pairs())[:MOST_PAIRS]

@@ -102,24 +102,22 @@ def picture(
 ) -> np.ndarray:  # fmt: skip
     """The scene at `time` s (default: the end), (height, width, 3) uint8.
 
-    Of more than 20 000 free particles so many are drawn, picked at random (`drawing.chosen_particles`).
+    At most 20 000 free particles are drawn, chosen at random (`drawing.chosen_particles`).
 
     Args:
-        trail: whether the paths of bodies up to then are drawn.
-        ghosts: other instants, s, at which the bodies are drawn faintly as well.
+        trail: whether to draw the paths of bodies until `time`.
+        ghosts: other times, s, at which the bodies are also drawn, faintly.
         arrows: vectors at points of bodies, drawn at `time` and at the ghosts.
-        elevation, azimuth: where to look from, degrees above the ground and about z from x; by itself, across the motion, at
-            16° or from higher where large bodies at rest (terrain) hide the others.
-        ground: its height, m; by itself, just below the motion.
-        size: width and height in pixels, of fine × fine samples each.
-        contacts: what is drawn of the contact points: "forces", arrows on bodies, and "pressure", of faces that touch; with a
-            legend.
-        focus: names of the bodies that fill the picture; all, if none is given.
-        sensors: whether sensors are drawn with their last samples: rays, arrows of what they measure, views of cameras; with
-            a legend.
+        elevation, azimuth: direction of the camera, degrees above the ground and about z from x. Default: across the
+        motion, at 16°, or higher if large bodies at rest (terrain) hide the others.
+        ground: height of the ground, m. Default: just below the motion.
+        size: width and height in pixels, with fine × fine samples each.
+        contacts: "forces" draws contact forces as arrows, "pressure" the pressure on contact faces, with a legend.
+        focus: names of the bodies that fill the picture. Default: all.
+        sensors: whether to draw sensors with their last samples: rays, arrows of what they measure, views of cameras,
+            with a legend.
 
-    Raises ValueError for a time, or a ghost, that is not within the run, for contacts of a run that has none recorded, and
-    for the name of a body that is not there.
+    Raises ValueError for times outside the run, for contacts if none were recorded, and for an unknown body.
     """
     ghosts, kinds = list(ghosts), chosen_kinds(trajectory, contacts)
     for name, instant in (*(() if time is None else (("time", time),)), *(("ghosts", ghost) for ghost in ghosts)):
@@ -152,7 +150,7 @@ class Pictures:
         self.frames = Frames(places, np.reshape([body.orientation for body in bodies], (-1, 4)), rows)
         self.frames.add_trajectory(trajectory, np.arange(len(trajectory.bodies)))
         if not len(self.frames):
-            raise ValueError(f"{trajectory.scene_name!r} has no instants: there is nothing to draw")
+            raise ValueError(f"{trajectory.scene_name!r} has no frames: there is nothing to draw")
         self._recorded = len(trajectory.bodies)
         moved = trajectory["position"].values, trajectory["orientation"].values, recorded_particles(trajectory)
         past = slice(None) if until is None else slice(max(1, int(np.sum(trajectory.times <= until + 1e-12))))
@@ -325,23 +323,24 @@ def save_movie(
     size: tuple[int, int] | None = None, trail: bool = True, clock: bool = True, elevation: float | None = None,
     azimuth: float | None = None, ground: float | None = None, contacts: Iterable[str] = (), sensors: bool = False,
 ) -> Path:  # fmt: skip
-    """Write the whole run as a film to `path`, .mp4 (needs ``pip install 'dalembert[movie]'``) or .gif; all or nothing.
+    """Write the whole run as a film to `path`, .mp4 (needs ``pip install 'dalembert[movie]'``) or .gif. The file is
+    complete or not written at all.
 
     Args:
-        speed: of the film, in seconds of the run a second: below 1 is slow motion.
-        rate: frames a second, 30 if not given, and 20 in a GIF.
-        size: width and height in pixels, even numbers; 1280 × 720 if not given, and 640 × 360 in a GIF.
+        speed: simulated seconds per second of the film; below 1 is slow motion.
+        rate: frames per second. Default: 30, and 20 in a GIF.
+        size: width and height in pixels, even numbers. Default: 1280 × 720, and 640 × 360 in a GIF.
         trail, elevation, azimuth, ground, contacts, sensors: see `still.picture`.
-        clock: whether the time is shown.
+        clock: whether to show the time.
 
     Raises:
-        ValueError: another suffix, a run of one instant, or sizes and rates that are none.
-        ImportError: the library that encodes MP4 is not installed.
+        ValueError: for an unsupported suffix, a run with a single frame, or invalid sizes and rates.
+        ImportError: if the library that encodes MP4 is not installed.
     """
     path = require_suffix(path, *MOVIES)
     kind = path.suffix.lower()
     if len(trajectory) < 2 or not trajectory.times[-1] > trajectory.times[0]:
-        raise ValueError(f"{trajectory.scene_name!r} has a single instant: there is no film of it; run it first")
+        raise ValueError(f"{trajectory.scene_name!r} has a single frame: a film needs several; run it first")
     rate, (width, height) = RATES[kind] if rate is None else float(rate), size or SIZES[kind]
     for name, value in (("speed", speed), ("rate", rate)):
         if not (np.isfinite(value) and value > 0.0):

@@ -1,4 +1,4 @@
-"""Where to look from and at what: a direction from which no terrain hides the bodies, and the part of a scene that moves."""
+"""The default camera: a direction from which terrain does not hide the bodies, and the part of a scene that moves."""
 
 from __future__ import annotations
 

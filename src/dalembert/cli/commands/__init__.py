@@ -1,4 +1,4 @@
-"""Commands of the command line, one file each, which adds it with `@command`. Exit codes: 0 done, or one of these."""
+"""Commands of the command line. Each file adds one with `@command`. Exit codes: 0 for success, or one of these."""
 
 from __future__ import annotations
 

@@ -20,15 +20,14 @@ TARGET = f"The file to write: {suffixes_of(WRITERS.items())}."
 def inspect(
     file: Annotated[Path, Parameter(help=f"A model: {MODELS}.")], /, *, floating: bool = False, root: Path | None = None
 ) -> int:
-    """Show what a model file holds: its bodies, joints and masses, and what of it could not be kept.
+    """Show the contents of a model file: bodies, joints and masses, and warnings about unsupported parts.
 
     Parameters
     ----------
     floating
-        Let the root link of a URDF be free; else it is fixed to the world.
+        Leave the root link of a URDF free; by default it is fixed to the world.
     root
-        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
-        package, or its own folder.
+        Folder with all meshes and included files of a URDF or MJCF model. Default: its package, or its own folder.
     """
     from ...gallery._loading import read_model
     from ...io.load import show_model
@@ -54,23 +53,22 @@ def convert(
     contacts: tuple[str, ...] | None = None,
     root: Path | None = None,
 ) -> int:
-    """Write a scene, a model file or a saved run in another format, and say what that does not have.
+    """Write a scene, a model file or a saved run in another format, and warn of everything that it cannot contain.
 
     Parameters
     ----------
     duration
-        Run the scene for so long first, s: the file shows the run, where it can.
+        Run the scene first, for this time in s. The file then contains the run, if its format can.
     time
-        Of a picture: the instant, s; the end if not given.
+        For a picture: its time, s. Default: the end.
     speed
-        Of a film, in seconds of the run a second: below 1 is slow motion.
+        For a film: simulated seconds per second; below 1 is slow motion.
     size
-        Of a picture or a film: width and height in pixels.
+        For a picture or a film: width and height in pixels.
     contacts
-        Of a picture or a film: what is drawn of contacts, "forces" or "pressure"; may be repeated.
+        For a picture or a film: draw contact "forces" or "pressure"; can be repeated.
     root
-        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
-        package, or its own folder.
+        Folder with all meshes and included files of a URDF or MJCF model. Default: its package, or its own folder.
     """
     from ...export.formats import read_source, require_target, write_target
     from ...gallery._loading import load
@@ -84,7 +82,7 @@ def convert(
         thing, settings, warnings = found or (*load(source, False, root=root), ())
         if duration is not None:
             if isinstance(thing, Trajectory):
-                raise ValueError(f"{source}: it is a run already; leave out --duration")
+                raise ValueError(f"{source}: it is a recorded run; leave out --duration")
             settings.pop("duration", None)
             thing = Simulation(thing, **settings).advance(duration)
         options = {"time": time, "speed": speed, "size": size, "contacts": contacts}

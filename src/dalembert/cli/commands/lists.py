@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @command("compile")
 def compile_everything() -> int:
-    """Compile every kernel now, with every core, so that no first run waits (when an image is built, say).
+    """Compile all kernels now, on all cores, so that no later run has to compile (for example when building an image).
 
-    Prints a table of all kernels: its purpose, seconds of compilation, and the place of its machine code.
+    Prints a table of all kernels, with purpose, compilation time in seconds, and location of the machine code.
     """
     from rich.console import Console
     from rich.table import Table
@@ -47,8 +47,8 @@ def list_scenes(*, as_json: Annotated[bool, Parameter(name="--json", negative=()
     Parameters
     ----------
     as_json
-        Print a list of objects as JSON: the name of each scene, a line about it, the parameters of its build() with their
-        defaults, and the settings that it is run with.
+        Print a JSON list: for each scene its name, a description, the parameters of its build() with defaults, and its
+        settings.
     """
     from ... import gallery
 
@@ -80,7 +80,7 @@ def _as_plain(name: str, line: str, module: Example) -> dict[str, Any]:
 
 @command("methods")
 def methods() -> int:
-    """List the methods of runs and the solvers of contact, with their options and defaults."""
+    """List the integration methods and contact solvers, with their options and defaults."""
     from ...contact.solvers import SOLVERS
     from ...simulation.methods import registry
 
@@ -92,7 +92,7 @@ def methods() -> int:
     print("Options of methods")
     for each in registry.classes():
         print(f"  {each.__name__:24} {', '.join(registry.option_words(each))}")
-    print("Solvers of contact (--solver)")
+    print("Contact solvers (--solver)")
     for name, own in SOLVERS.items():
         print(f"  {name:24} {own.help}; at most {own.iterations} passes, to {own.tolerance:g} {own.unit}")
     return 0

@@ -1,4 +1,4 @@
-"""`dalembert run`, `dalembert view` and `dalembert replay`: run a scene, look at it, or run a recorded run again."""
+"""`dalembert run`, `dalembert view` and `dalembert replay`: run a scene, view it, or repeat a recorded run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sweep import read_parameters
 
 if TYPE_CHECKING:
     from ...simulation.simulation import Simulation
-    from ..viewer import Screen
+    from ..viewer import RunViewer
 
 
 @command("run")
@@ -48,8 +48,8 @@ def run(
     Parameters
     ----------
     scene
-        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF (.urdf),
-        MJCF (.xml) or USD (.usda, .usdc, .usd).
+        A name from `dalembert list`, a Python file with a function build() that returns a Scene, or a model in URDF
+        (.urdf), MJCF (.xml) or USD (.usda, .usdc, .usd).
     duration
         Simulated time, s.
     dt
@@ -65,37 +65,36 @@ def run(
     threads
         Number of threads of time steps with contact.
     parameters
-        A parameter of build(), name=value; may be repeated.
+        A parameter of build(), name=value; can be repeated.
     out
         Save the recorded run here (NetCDF).
     resume
-        Go on from the last state of this saved run.
+        Continue from the last state of this saved run.
     report
         Write a page with the animation, the plots and the table here (HTML).
     contact_points
-        Record the points of contact of each frame: who pushes whom, where, and how hard.
+        Record the contact points of each frame: bodies, positions and forces.
     view
-        Show the run in the browser while it goes on, and stay; without a display, write the report and say where.
-    floating
+        Show the run in the browser, and keep the viewer open after it; without a display, write the report and print
+    its path. floating
         Leave the root link of a URDF free; by default it is fixed to the world.
     root
-        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
-        package, or its own folder.
+        Folder with all meshes and included files of a URDF or MJCF model. Default: its package, or its own folder.
     as_json
         Print the table as JSON.
     """
     from ...gallery._loading import load
 
-    screen = None
+    shown = None
     try:
         for path, suffixes in ((out, SAVED), (report, PAGES)):
             if path is not None:
                 require_suffix(path, *suffixes)  # before the run, not after it
         built, settings = load(scene, floating, read_parameters(parameters), root)
         if view:  # it is seen while the compiler and the kernels are loaded
-            from ..viewer import open_screen
+            from ..viewer import open_run_viewer
 
-            screen = open_screen(built)
+            shown = open_run_viewer(built)
 
         from ...simulation.registry import override, positive
         from ...simulation.simulation import Simulation
@@ -113,30 +112,30 @@ def run(
             simulation.resume(Trajectory.load(resume))
     except (ValueError, TypeError, OSError, ImportError) as error:
         print(f"dalembert: {error}", file=sys.stderr)
-        if screen is not None:
-            screen.viewer.close()
+        if shown is not None:
+            shown.viewer.close()
         return REFUSED
-    if screen is not None:
-        screen.follow(simulation)
+    if shown is not None:
+        shown.follow(simulation)
     advice = advice_on_steps(simulation, length)
     if advice is not None:
         simulation.warn(advice)
-    code = _run_to_end(simulation, length, screen)
+    code = _run_to_end(simulation, length, shown)
     _print_report(simulation, as_json)
-    if view and screen is None and report is None:
+    if view and shown is None and report is None:
         report = Path("out") / f"{simulation.model.name.replace(' ', '-').replace('/', '-')}.html"
     code = _keep(simulation, out, report, as_json) or code
-    if screen is not None:
-        screen.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
+    if shown is not None:
+        shown.stay("failed" if code == FAILED else "interrupted" if code == INTERRUPTED else "done")
     return code
 
 
-def _run_to_end(simulation: Simulation, duration: float, screen: Any) -> int:
+def _run_to_end(simulation: Simulation, duration: float, shown: Any) -> int:
     """Advance by `duration` (s). Returns the exit code."""
     from ...simulation.errors import SimulationError
 
     try:
-        _advance(simulation, duration, screen)
+        _advance(simulation, duration, shown)
     except SimulationError as error:
         print(f"dalembert: {error}\n\n{simulation.explain()}\n", file=sys.stderr)
         return FAILED
@@ -159,11 +158,11 @@ def _columns() -> int:
     return shutil.get_terminal_size((120, 24)).columns
 
 
-def _advance(simulation: Simulation, duration: float, screen: Screen | None) -> None:
+def _advance(simulation: Simulation, duration: float, shown: RunViewer | None) -> None:
     """Run, shown in the browser if asked, with a progress bar when a person is looking."""
     from contextlib import ExitStack
 
-    watchers: list[Callable[[Simulation], None]] = [] if screen is None else [screen.update]
+    watchers: list[Callable[[Simulation], None]] = [] if shown is None else [shown.update]
     with ExitStack() as stack:
         if sys.stderr.isatty():
             from rich.console import Console
@@ -224,19 +223,19 @@ def view(
     threads: int | None = None,
     root: Path | None = None,
 ) -> int:
-    """Show a scene in the browser and take part in its run, or replay a saved one.
+    """Show a scene in the browser and steer its run, or replay a saved run.
 
-    The run goes on while somebody plays it, at the pace of the clock. Pause, step, slow motion, rewind, go on from any
-    instant in another way, pull bodies with the mouse, change gravity and motors, switch scenes.
+    The run advances in real time. You can pause, step, slow down and rewind it, continue from any time, pull bodies
+    with the mouse, change gravity and motors, and switch scenes.
 
     Parameters
     ----------
     scene
         A name from `dalembert list`, a Python file with build(), a model (URDF, MJCF, USD), or a saved run (.nc).
     host
-        Address to serve at. Anything but 127.0.0.1 lets others see and steer the run.
+        Address to serve at. Any address except 127.0.0.1 lets others see and steer the run.
     port
-        0 for any free one; if not given 8080, or any free one where that is taken.
+        0 for any free port. Default: 8080, or any free port if 8080 is in use.
     dt
         Step of a fixed-step method, s.
     rtol
@@ -250,8 +249,7 @@ def view(
     threads
         Number of threads of time steps with contact.
     root
-        Folder that a URDF or MJCF model may read meshes and included files from, with all below it. By default that is its
-        package, or its own folder.
+        Folder with all meshes and included files of a URDF or MJCF model. Default: its package, or its own folder.
     """
     from ...gallery import names
     from ...view.live_server import PageServer, server_first
@@ -283,7 +281,7 @@ SAME, DIFFERENT = 0, 1
 @command("replay")
 @plain_warnings()
 def replay(run: Path, /, *, scene: str | None = None) -> int:
-    """Run a saved run again, and say whether all bits are the same. Exit code 0 if they are, 1 if not.
+    """Repeat a saved run and compare all bits. Exit code 0 if they are, 1 if not.
 
     Parameters
     ----------

@@ -56,22 +56,22 @@ def solvers(
     iterations: int = 1000,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Run a scene under every solver of its constraint system, and print what each takes and how well it does.
+    """Run a scene with every solver of its constraint system, and print the cost and accuracy of each.
 
     Parameters
     ----------
     scene
         A name from `dalembert list`, a Python file with build(), or a model file.
     duration
-        Simulated time of each run, s: the scene's own, but at most 1 s, if not given.
+        Simulated time of each run, s. Default: that of the scene, at most 1 s.
     dt
         Step of a fixed-step method, s.
     method
-        Name of a method; `dalembert methods` lists them. The scene's own if not given.
+        Name of a method; `dalembert methods` lists them. Default: that of the scene.
     tolerance
-        Of the relative residual of the iterative solvers.
+        Tolerance of the iterative solvers, on the relative residual.
     iterations
-        Most of them for one solution.
+        Largest number of iterations for one solution.
     as_json
         Print the table as JSON.
     """
@@ -149,16 +149,16 @@ def _print(result: SolverResult, first: bool) -> None:
 
 @command("condition")
 def condition(*files: Path, random: tuple[int, ...] = (), exact: bool = False) -> int:
-    """Print the condition numbers (1-norm) of square matrices as they are, and after scaling by MC64 and by ALG3.
+    """Print the condition numbers (1-norm) of square matrices without scaling, and after scaling by MC64 and by ALG3.
 
     Parameters
     ----------
     files
-        Matrix Market files of real square matrices: .mtx, or packed, .mtx.gz.
+        Matrix Market files of real square matrices, .mtx or compressed .mtx.gz.
     random
-        Also a badly scaled dense random matrix with so many rows; may be given again.
+        Also a badly scaled dense random matrix with this number of rows; can be repeated.
     exact
-        Compute every column of the inverses, rather than estimate their norms.
+        Compute every column of the inverses; by default their norms are estimated.
     """
     from ...linalg.equilibrate import condition_table
 

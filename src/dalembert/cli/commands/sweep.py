@@ -46,7 +46,8 @@ def sweep(
     retry_failed: bool = False,
     as_json: Annotated[bool, Parameter(name="--json")] = False,
 ) -> int:
-    """Run a scene with many parameters, and save one dataset of all runs. The same command goes on where it was stopped.
+    """Run a scene with many parameters, and save one dataset of all runs. Run the same command again to continue a
+    sweep that was stopped.
 
     Parameters
     ----------
@@ -54,16 +55,16 @@ def sweep(
         A name from `dalembert list`, or a Python file with a function build() that returns a Scene.
     vary
         A parameter of build(), or a setting of the run (dt, rtol, method, duration, ...): name=start:stop:count, evenly
-        spaced; name=start:stop:count:log, evenly in ratio; name=a,b,c; or name=a. May be repeated: all combinations are run.
-    samples
-        A CSV table: one row per run, with the names of the parameters in the first line. Instead of --vary.
+        spaced; name=start:stop:count:log, evenly on a logarithmic scale; name=a,b,c; or name=a. Can be repeated: all
+    combinations are run. samples
+        A CSV table: one row per run, with the names of the parameters in the first line. Use it in place of --vary.
     repeat
         Number of runs of each combination, each with its own seed, if build() takes `seed`.
     seed
-        The root of these seeds.
+        The root from which these seeds are derived.
     keep
-        What to keep of each run: recorded quantities, and functions of the scene's file that take the run and return numbers.
-    duration
+        What to keep of each run: recorded quantities, and functions of the scene's file that take the run and return
+    numbers. duration
         Simulated time, s.
     dt
         Step of a fixed-step method, s.
@@ -74,17 +75,16 @@ def sweep(
     frame_rate
         Recorded frames per second of simulated time, Hz.
     workers
-        Number of processes, or of threads of batches; default: that of the processors.
+        Number of processes, or of threads of batches. Default: the number of cores.
     how
-        processes; serial: one after the other, in this one; batch: members of equal structure together in compiled code, for
-        smooth motion only; or auto: batch where it can, processes elsewhere.
-    dask
+        processes; serial: one after the other, in this process; batch: members of equal structure together in compiled
+    code, for smooth motion only; or auto: batch if possible, else processes. dask
         Address of a Dask scheduler whose workers run the members, such as tcp://host:8786.
     out
-        Folder of the sweep, with each member as soon as it is ready, and at the end sweep.nc, the dataset of all. Default: a
-        folder in out/ that is named after the scene and the arguments.
+        Folder of the sweep. Each member is saved when it is finished, and at the end sweep.nc, the dataset of all
+        members. Default: a folder in out/ that is named after the scene and the arguments.
     retry_failed
-        Run members again that failed before.
+        Run failed members again.
     as_json
         Print the outcome as JSON.
     """
@@ -124,14 +124,14 @@ def keep_dataset(found: xarray.Dataset, path: Path) -> None:
         write(found, path, hashed=False)
     except OSError as error:
         saved = rescue(found, path)
-        members = f"the members are safe in {str(path.parent)!r}"
+        members = f"the members are saved in {str(path.parent)!r}"
         raise OSError(f"{path}: {error}; {members}" + (f", the dataset in {saved}" if saved else "")) from error
 
 
 def read_over(vary: tuple[str, ...], samples: Path | None) -> Any:
     """The grid of --vary, or the samples of a table. Raises ValueError, OSError."""
     if (samples is None) == (not vary):
-        raise ValueError("nothing is varied, or twice: give --vary name=start:stop:count, or --samples FILE.csv")
+        raise ValueError("give exactly one of --vary name=start:stop:count, or --samples FILE.csv")
     if samples is not None:
         import csv
 
@@ -142,7 +142,7 @@ def read_over(vary: tuple[str, ...], samples: Path | None) -> Any:
             except csv.Error as error:
                 raise ValueError(f"{samples}: line {table.line_num}: {error}") from error
         if any(None in row or None in row.values() for row in rows):
-            raise ValueError(f"{samples}: a line has more or fewer values than the first has names")
+            raise ValueError(f"{samples}: the number of values differs from the number of names in the first line")
         return [{name.strip(): value_of(text.strip()) for name, text in row.items()} for row in rows]
     found: dict[str, Any] = {}
     for word in vary:
@@ -173,7 +173,7 @@ def values_of(text: str, word: str) -> Any:
         raise ValueError(f"--vary {word}: start and stop must be numbers")
     if scale == "log":
         if not (first > 0 and last > 0):
-            raise ValueError(f"--vary {word}: start and stop must be above zero to be spaced evenly in ratio")
+            raise ValueError(f"--vary {word}: start and stop must be above zero for logarithmic spacing")
         return [float(value) for value in np.geomspace(first, last, number)]
     values = np.linspace(first, last, number)
     whole = isinstance(first, int) and isinstance(last, int) and bool(np.all(values == np.round(values)))
@@ -245,7 +245,7 @@ def tell(found: xarray.Dataset, folder: Path, as_json: bool) -> int:
             print(f"  and {len(told) - TOLD} more; see the variable 'error'")
         print(f"saved {(folder / DATASET).resolve()}")
         if interrupted:
-            print("interrupted; the same command goes on from here", file=sys.stderr)
+            print("interrupted; run the same command again to continue", file=sys.stderr)
     return INTERRUPTED if interrupted else FAILED if failed else DONE
 
 

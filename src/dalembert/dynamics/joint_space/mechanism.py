@@ -1,7 +1,7 @@
 """A mechanism in joint coordinates: the C function of its tasks, and the classes that run it from Python.
 
-As `dynamics.mechanism`, for the state z: u, w, then what the state of the mechanism has after its bodies. The derivative is
-forward kinematics (`state`), the forces of the mechanism in maximal coordinates, and the articulated-body algorithm
+Like `dynamics.mechanism`, for the state z: u, w, then the entries of the state that follow the bodies. The derivative
+is forward kinematics (`state`), the forces of the mechanism in maximal coordinates, and the articulated-body algorithm
 (`dynamics`); joints that close loops keep multipliers (`loops`).
 """
 

@@ -145,13 +145,17 @@ class InverseKinematics:
     ) -> Vector:  # fmt: skip
         """Coordinates near `start` that bring bodies or links to their targets.
 
-        targets : name → position (3,) m, world, of the centre of mass or of `points[name]` (body frame); or (position,
-            quaternion (w, x, y, z), body → world); of a position None only the orientation counts.
-        tolerance : m and rad.
+        targets : name → position (3,) m, world axes, of the centre of mass or of `points[name]` (body frame); or
+            (position, quaternion (w, x, y, z), body → world), where position None leaves the position free.
+        tolerance : largest error, m and rad.
 
-        By the Levenberg–Marquardt method on displacements along the speeds. Raises ValueError where no coordinates near by
-        reach the targets, with the nearest miss.
+        Uses the Levenberg–Marquardt method on displacements along the speeds. Raises ValueError, with the smallest
+        error found, if no coordinates near the start reach the targets.
         """
+        if not isinstance(targets, Mapping):
+            raise TypeError(
+                f"inverse kinematics: targets is {targets!r:.80}; give (start, targets), with targets={{name: position}}"
+            )
         limit = positive("inverse kinematics", "tolerance", tolerance, "m, rad")
         goals = [self._target(name, target, points or {}) for name, target in targets.items()]
         u = np.array(start, float)
@@ -172,7 +176,7 @@ class InverseKinematics:
             else:
                 damping *= DAMPING_GROWS
         raise ValueError(
-            f"inverse kinematics: no coordinates near the start reach {', '.join(targets)}; the nearest miss is "
+            f"inverse kinematics: no coordinates near the start reach {', '.join(targets)}; the smallest error is "
             f"{np.abs(error).max():.3g}; try another start, or a target within reach"
         )
 
@@ -257,9 +261,10 @@ class SmallMotions:
     def accelerations(
         self, u: ArrayLike, w: ArrayLike, efforts: ArrayLike | None = None, *, time: float = 0.0
     ) -> Vector:
-        """(m,) ẇ under all forces of the scene, with its loops closed, and efforts (N, N m) along the speeds at a time (s).
+        """(m,) ẇ under all forces of the scene, its loop constraints, and efforts (N, N m) along the speeds, at a time
+        (s).
 
-        Raises ValueError where the equations have no solution.
+        Raises ValueError if the equations have no solution.
         """
         own, n, m = self._mechanism, len(self.coordinates), len(self.speeds)
         z = own.z.copy()
@@ -273,10 +278,11 @@ class SmallMotions:
         return out[n : n + m]
 
     def equilibrium(self, start: ArrayLike, *, tolerance: float = 1e-10) -> Vector:
-        """Coordinates near `start` at which everything can rest: accelerations within `tolerance` of those at the start.
+        """Coordinates near `start` at which the scene is at rest: accelerations are at most `tolerance` times those at
+        the start.
 
-        By Newton's method on accelerations at rest, with steps halved until they fall. Raises ValueError where there are none
-        near by.
+        Uses Newton's method on the accelerations at zero speed; steps are halved until the accelerations decrease.
+        Raises ValueError if it finds no equilibrium.
         """
         u = np.array(real_array("coordinates", "u", start, (len(self.coordinates),)))
         still = np.zeros(len(self.speeds))
@@ -305,7 +311,8 @@ class SmallMotions:
         )
 
     def linearize(self, u: ArrayLike, w: ArrayLike, *, time: float = 0.0) -> tuple[Vector, Vector]:
-        """(A, B) of ẋ = A x + B τ about a state: x = (displacement along the speeds, change of w), τ efforts along these.
+        """(A, B) of ẋ = A x + B τ about a state: x = (displacement along the speeds, change of w), τ efforts along the
+        speeds.
 
         A (2 m, 2 m); B (2 m, m). About a state of rest, A is [0 1; −M⁻¹ K, −M⁻¹ C].
         """
@@ -320,7 +327,9 @@ class SmallMotions:
         return a, b
 
     def normal_modes(self, u: ArrayLike) -> Modes:
-        """The normal modes about an equilibrium, without dampers: K φ = ω² M φ, along the displacements that loops allow."""
+        """The undamped normal modes about an equilibrium, K φ = ω² M φ, for displacements that the loop constraints
+        allow.
+        """
         from scipy.linalg import eigh  # here and below, as it is slow to load
 
         position = np.array(u, float)

@@ -1,14 +1,15 @@
-"""Links that are welded together, as one link: a smaller tree for steps that do not ask for the reactions of welds.
+"""Links that are welded together, as one link: a smaller tree for steps that do not need the reactions of welds.
 
-Models from files have many links that are fixed to others: sensors, frames, covers, feet. They move as one rigid body with
-the link that carries them, its *carrier*. `merge_welds` makes the tree in which each such group is one node, whose mass,
-centre of mass and inertia are those of the group; freedoms and coordinates are those of the whole tree, in the same order.
-Each body or link has a row in the LINK table, which says where it is in its node:
+Models from files have many links that are fixed to others: sensors, frames, covers, feet. They move as one rigid body
+with the link that carries them, its *carrier*. `merge_welds` makes the tree in which each such group is one node, whose
+mass, centre of mass and inertia are those of the group; freedoms and coordinates are those of the whole tree, in the
+same order. Each body or link has a row in the LINK table, which says where it is in its node:
 
     x_b = x + R o,   R_b = R Q,   v_b = v + ω × R o,   ω_b = ω.
 
-The frame of a node is at the centre of mass of its group, with the axes of the carrier. The coordinates of a free link are
-those of its own centre of mass, so that its frame stays there, and what it carries is one more node, welded to it.
+The frame of a node is at the centre of mass of its group, with the axes of the carrier. The coordinates of a free link
+are those of its own centre of mass, so its frame stays there, and the links that it carries are one more node, welded
+to it.
 """
 
 from __future__ import annotations

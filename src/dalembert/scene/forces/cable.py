@@ -1,4 +1,4 @@
-"""Cables as forces: one that stretches, and one that may go slack, whose length is a limit. See `Scene.cable`."""
+"""Cables as forces: elastic ones, and ones that can go slack, whose length is an upper limit. See `Scene.cable`."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class SlackCable(Force):
         if len(moving) > 2:
             raise ValueError(
                 f"{resolver.owner}: it acts on {len(moving)} bodies ({', '.join(frame.name for frame in moving)}), and a "
-                "cable with slack=True acts on two at most; leave slack out for one that stays taut, or give stretch=E A, "
-                "which also goes slack"
+                "cable with slack=True acts on at most two; leave slack out for a taut cable, or give stretch=E A, "
+                "with which it can also go slack"
             )
         for frame in moving:
             if isinstance(frame, Particle):
                 raise ValueError(
                     f"{resolver.owner}: {frame.name} is a particle, and cables with slack=True act on bodies; give "
-                    "stretch=E A, which also goes slack, or take a body"
+                    "stretch=E A, with which it can also go slack, or use a body"
                 )
         self.rest = self.cable.length
 

@@ -33,7 +33,7 @@ class Drag(Force):
         self.vector, self.torque = np.array([*values[:2], 0.0]), np.array([*values[2:], 0.0])
         if self.bodies is not None:
             self.bodies = resolver.bodies(
-                self.bodies, "{name!r} is no body; name bodies, or use medium() for particles"
+                self.bodies, "{name!r} is not a body; name bodies, or use medium() for particles"
             )  # fmt: skip
 
     def rows(self, compiler: Any) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""A force at a point of a body and a torque: constant, or by a function of the user's."""
+"""A force at a point of a body and a torque: constant, or computed by a user function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ExternalForce(Force):
 
     def resolve(self, resolver: Resolver) -> None:
         self.a = resolver.body(
-            self.a, "it acts on {name!r}, which is no body; name a body, or use field() for particles"
+            self.a, "it acts on {name!r}, which is not a body; name a body, or use field() for particles"
         )  # fmt: skip
         if self.frame not in ("world", "body"):
             raise ValueError(f"{resolver.owner}: frame is {self.frame!r}; give 'world' or 'body'")

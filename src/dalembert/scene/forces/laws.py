@@ -1,6 +1,6 @@
-"""The registry of the compiled laws of forces on bodies, and what those laws share.
+"""The registry of the compiled laws of forces on bodies, and their common functions.
 
-A law is what one row of the FORCE table does. It acts on bodies, through
+A law computes the effect of one row of the FORCE table. It acts on bodies, through
 
     exert(t, y, force, at, kinematics, exerted, power, scratch) → status
     power(force, at, kinematics, exerted) → W
@@ -11,11 +11,11 @@ or on the coordinate s of a joint, through
     effort(t, force, s, rate, scratch) → status, effort, working
     energy(force, s) → J
 
-`force` is the row; `kinematics` has a row for each body. `exert` adds its force (N, at the centre of mass) and torque (N m,
-about the centre of mass, world axes) to the rows of its bodies with `push` or `wrench`. What no potential energy accounts
-for, it also writes to exerted[at : at + 6], and adds its power to power[force.ledger]; `power` finds the same power from
-`exerted` once more, at the velocities that the table has by then. Of the effort of a coordinate (N m or N), `working` is the
-part that no potential energy accounts for. A status other than 0 ends the run; see `core.status`.
+`force` is the row; `kinematics` has a row for each body. `exert` adds its force (N, at the centre of mass) and torque
+(N m, about the centre of mass, world axes) to the rows of its bodies with `push` or `wrench`. It also writes the part
+without a potential energy to exerted[at : at + 6], and adds the power of this part to power[force.ledger]. `power`
+computes this power again from `exerted`, at later velocities of the table. Of the effort of a coordinate (N m or N),
+`working` is the part without a potential energy. A status other than 0 ends the run; see `core.status`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def register(law: Law) -> Law:
     """Add a law to those that kernels dispatch on. Raises ValueError for a name that is taken, and for a function from
     outside the package, which no kernel is compiled with."""
     if law.name in LAWS:
-        raise ValueError(f"law {law.name!r}: there is one of that name already; choose another")
+        raise ValueError(f"law {law.name!r}: the name is already in use; choose another")
     if not law.exert.__module__.startswith(f"{__package__}."):
         raise ValueError(
             f"law {law.name!r}: it is defined in {law.exert.__module__!r}; put its file in dalembert/scene/forces, or use "

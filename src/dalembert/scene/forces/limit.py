@@ -30,8 +30,8 @@ class Limit(Force):
         upper = np.inf if self._upper is None else resolver.number("upper", self._upper)
         if not (lower < upper and np.isfinite([lower, upper]).any()):
             raise ValueError(
-                f"{resolver.owner}: lower {self._lower!r} and upper {self._upper!r} leave no room; give lower < upper, or "
-                "one of them"
+                f"{resolver.owner}: lower {self._lower!r} and upper {self._upper!r} are an empty range; give lower < "
+                "upper, or only one of them"
             )
         self.stops = (lower, upper)
         self.restitution = resolver.number("restitution", self.restitution, 0.0)

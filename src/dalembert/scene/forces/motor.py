@@ -1,5 +1,5 @@
-"""A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), kept within ± limit; an
-ideal motor, which keeps a speed; or an effort by a function of the user's."""
+"""A motor on the coordinate s of a joint: effort + stiffness (position − s) + damping (speed − ṡ), clamped to ±limit;
+an ideal motor, which keeps a speed; or an effort from a user function."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Motor(Force):
         if self._speed is not None and self.damping == 0.0:
             if self.function is not None or moves:
                 raise ValueError(
-                    f"{resolver.owner}: a speed without damping makes an ideal motor, which takes no effort, stiffness or "
+                    f"{resolver.owner}: a speed without damping makes an ideal motor, which has no effort, stiffness or "
                     "function; leave them out, or give damping"
                 )
             self.kind, self.limited, self.parameters_to_vary = "servo", True, ()
@@ -59,7 +59,7 @@ class Motor(Force):
             )
         if self.position != 0.0 and self.stiffness == 0.0:
             raise ValueError(
-                f"{resolver.owner}: position is {self.position:g} and stiffness is 0, so that it has no effect; give both"
+                f"{resolver.owner}: position is {self.position:g} and stiffness is 0, so position has no effect; give both"
             )
         self.rest = resolver.number("effort", self.rest)
         self.target = 0.0 if self._speed is None else resolver.number("speed", self._speed)

@@ -1,5 +1,5 @@
-"""A damped spring between two points: f_b = −(k (|d| − l) + c u·ḋ) u and f_a = −f_b, with d = |d| u from a to b (the notes'
-damped spring). Where the ends meet u is not defined, and only a spring of no rest length has a limit, −k d."""
+"""A damped spring between two points: f_b = −(k (|d| − l) + c u·ḋ) u and f_a = −f_b, with d = |d| u from a to b (the
+notes' damped spring). If the ends meet, u is undefined, and only a spring of zero rest length has a limit, −k d."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Joints: what a user gives, and the parts that each joint is composed of."""
+"""Joints: their arguments, and the parts that each joint is composed of."""

@@ -1,4 +1,4 @@
-"""What joints are composed of: parts, each a constraint of one kind, in world coordinates at the initial pose."""
+"""Parts of joints, each a constraint of one kind, in world coordinates at the initial pose."""
 
 from __future__ import annotations
 

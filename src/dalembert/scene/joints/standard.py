@@ -1,7 +1,9 @@
-"""The standard joints: ball, hinge, slider, cylindrical, universal, weld, rod, points on lines, planes and curves, gear.
+"""The standard joints: ball, hinge, slider, cylindrical, universal, weld, rod, points on lines, planes and curves,
+gear.
 
-`Scene.add_joint` makes a `Joint` of one. A joint is its parts, and `steps`: what it is in joint coordinates. The methods of
-`Scene` describe the arguments and the number of constraints. A new joint is one more file here; see docs/extending.md.
+`Scene.add_joint` makes a `Joint` of one. A joint consists of parts, and has `steps`, its description in joint
+coordinates. The methods of `Scene` describe the arguments and the number of constraints. To add a joint, add a file
+here; see docs/extending.md.
 """
 
 from __future__ import annotations
@@ -121,9 +123,7 @@ class Rod(Composition):
         a, b, pa, pb = resolver.two_points(self.a, self.b, self.at_a, self.at_b)
         value = float(np.linalg.norm(pb - pa)) if self.length is None else resolver.number("length", self.length)
         if value <= 0.0:
-            raise ValueError(
-                f"{resolver.owner}: its length is {value:g} m; a rod needs one above zero (use ball for none)"
-            )
+            raise ValueError(f"{resolver.owner}: its length is {value:g} m; give a length above zero, or use ball")
         return Joint(name, self.kind, a, b, [distance(pa, pb, value)], pb)
 
 
@@ -178,7 +178,7 @@ class Gear(Composition):
         for joint in (j1, j2):
             if not (joint.angle or joint.displacement):
                 raise ValueError(
-                    f"{resolver.owner}: {joint.kind} {joint.name!r} has no coordinate; couple hinges or sliders"
+                    f"{resolver.owner}: {joint.kind} {joint.name!r} has no single coordinate; couple hinges or sliders"
                 )
         coupling = Coupling((j1, j2), resolver.number("ratio", self.ratio))
         return Joint(name, self.kind, j1.b, j2.b, [], j2.at, coupling=coupling)

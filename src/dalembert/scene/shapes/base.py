@@ -1,9 +1,9 @@
-"""What every shape has: the class `Shape`, the compiled functions of a convex shape (`Kernels`), the registry, and shapes as
-plain dictionaries.
+"""The base of all shapes: the class `Shape`, the compiled functions of a convex shape (`Kernels`), the registry, and
+shapes as plain dictionaries.
 
 One file of this folder defines one shape: the class with its checks, mass, drawing, export and dictionary form, and its
-compiled functions. `register` makes it known to everything else: collision detection, queries, exports and saved runs look
-a shape up in `SHAPES` and name no shape themselves, but for the pairs that have contact functions of their own.
+compiled functions. `register` adds it to `SHAPES`, where collision detection, queries, exports and saved runs find it.
+Only pairs with special contact functions are named elsewhere.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ class Shape:
 
     def moments(self) -> Moments:
         """Volume, centre of mass and gyration tensor. Raises ValueError for a shape without volume."""
-        raise ValueError(f"mass_properties: {self!r:.80} has no volume; give a solid such as Box(1, 1, 1)")
+        raise ValueError(f"mass_properties: {self!r:.80} has no volume; use a solid such as Box(1, 1, 1)")
 
     def bounding_radius(self) -> float:
         """The radius, m, of a sphere about the origin that contains the shape."""
-        raise ValueError(f"bounding_radius: {self!r:.80} has no end; give a shape such as Box(1, 1, 1)")
+        raise ValueError(f"bounding_radius: {self!r:.80} is unbounded; use a shape such as Box(1, 1, 1)")
 
     def size(self) -> tuple[float, float, float]:
-        """The three numbers that the compiled functions have of the shape."""
+        """The three numbers that describe the shape in compiled functions."""
         return NO_SIZE
 
     def triangles(self, segments: int = 24) -> Surface:
@@ -108,16 +108,16 @@ class Shape:
 
     @property
     def has_surface(self) -> bool:
-        """Whether collision detection takes it, or a part of it, for a surface of triangles."""
+        """Whether collision detection treats the shape, or a part of it, as a surface of triangles."""
         return self.surface
 
     def to_dict(self) -> dict[str, Any]:
-        """The shape as numbers, strings and lists; see `shape_to_dict`."""
+        """The shape as plain data; see `shape_to_dict`."""
         return {"type": type(self).__name__, **{key: _plain(getattr(self, key)) for key in self.keys}}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Shape:
-        """The shape of a dictionary without its type; see `shape_from_dict`."""
+        """The shape from a dictionary without its type; see `shape_from_dict`."""
         values = values_of(cls.__name__, data, cls.keys)
         for key, rows in zip(cls.keys, values, strict=True):
             if cls.listed and (not isinstance(rows, list) or len(rows) > MAX_ROWS):
@@ -128,25 +128,25 @@ class Shape:
 
     @classmethod
     def from_values(cls, values: list[Any]) -> Shape:
-        """The shape of the values of its `keys`."""
+        """The shape from the values of its `keys`."""
         return cls(*values)
 
     def mjcf_geom(self) -> list[float] | None:
-        """The sizes of a geom of `mjcf_type`; None: it is written as a mesh."""
+        """The sizes of a geom of `mjcf_type`; None if the shape is written as a mesh."""
         return None
 
     @classmethod
     def from_mjcf(cls, size: Any) -> Shape:
-        """The shape of a geom of `mjcf_type` with MuJoCo's sizes."""
+        """The shape from the sizes of a geom of `mjcf_type`."""
         raise NotImplementedError
 
     @classmethod
     def from_urdf(cls, attributes: Any) -> Shape:
-        """The shape of an element `urdf_tag` with these attributes (`io.files.Attributes`)."""
+        """The shape from an element `urdf_tag` with these attributes (`io.files.Attributes`)."""
         raise NotImplementedError
 
     def usd_prim(self) -> UsdPrim | None:
-        """The geometry of USD that is the shape; None: it is written as a mesh."""
+        """The USD geometry of the shape; None if it is written as a mesh."""
         return None
 
 

@@ -136,11 +136,11 @@ class Box(Dimensions):
         return 0.5 * float(np.linalg.norm([self.x, self.y, self.z]))
 
     def size(self) -> tuple[float, float, float]:
-        """Half the sides."""
+        """Half side lengths."""
         return (0.5 * self.x, 0.5 * self.y, 0.5 * self.z)
 
     def triangles(self, segments: int = 24) -> Surface:
-        """The twelve triangles of the box; ``segments`` plays no part."""
+        """The twelve triangles of the box; ``segments`` has no effect."""
         return box_surface(self.x, self.y, self.z)
 
     def mjcf_geom(self) -> list[float]:

@@ -1,4 +1,4 @@
-"""The capsule: a segment, grown by a radius."""
+"""The capsule: all points within a radius of a segment."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def face(size, u, x, axes, scratch, at):
 @register
 @dataclass(frozen=True)
 class Capsule(Dimensions):
-    """The points within ``radius`` of a segment on z of length ``length`` centred at the origin, m.
+    """All points within ``radius`` of a segment on the z axis, of length ``length`` and centred at the origin; m.
 
-    ``length`` is that of the cylindrical part: from end to end the capsule measures length + 2 radius.
+    ``length`` is the length of the cylindrical part; the total length of the capsule is length + 2 radius.
     """
 
     radius: float

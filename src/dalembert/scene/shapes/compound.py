@@ -54,7 +54,7 @@ KEYS = ("shape", "position", "orientation", "density_ratio")  # of the dictionar
 @register
 @dataclass(frozen=True, init=False)
 class Compound(Shape):
-    """Several solids fixed to one another. Where two overlap, the matter counts twice.
+    """Several solids fixed to one another. Mass in overlaps counts twice.
 
     Args:
         parts: at least one ``Part``, or tuple (shape, position (3,) m, orientation (w, x, y, z)[, density ratio]).

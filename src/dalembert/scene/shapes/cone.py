@@ -111,7 +111,7 @@ def face(size, u, x, axes, scratch, at):
 @register
 @dataclass(frozen=True)
 class Cone(Dimensions):
-    """A solid cone about z, its base of the given radius at z = −height/2 and its apex at z = +height/2, m.
+    """A solid cone about the z axis, with a base of the given radius at z = −height/2 and its apex at z = +height/2; m.
 
     Its centre of mass lies at z = −height/4.
     """

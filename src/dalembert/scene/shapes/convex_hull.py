@@ -20,10 +20,11 @@ from .base import HULL, Shape, register, set_arrays
 @register
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ConvexHull(Shape):
-    """The convex hull of points (n, 3), m; at least four, not all in one plane. Compared by identity.
+    """The convex hull of points (n, 3), m; at least four, not all in one plane. Hulls are compared by identity.
 
-    ``vertices`` (h, 3) are the points that the hull needs, ``faces`` (m, 3) its outward triangles. All are read-only.
-    Contact uses a simplified hull where there are more than 200, with a warning that states the error; see `contact_hull`.
+    ``vertices`` (h, 3) are the corners of the hull, ``faces`` (m, 3) its triangles, with outward normals. Arrays are
+    read-only. For hulls with more than 200 vertices contact uses a simplified hull, and a warning states its error; see
+    `contact_hull`.
 
     >>> ConvexHull([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0.1, 0.1, 0.1]]).vertices.shape
     (4, 3)
@@ -44,7 +45,7 @@ class ConvexHull(Shape):
         return f"ConvexHull({len(self.points)} points, {len(self.vertices)} vertices, {len(self.faces)} faces)"
 
     def triangles(self, segments: int = 24) -> Surface:
-        """The faces of the hull; ``segments`` plays no part."""
+        """The faces of the hull; ``segments`` has no effect."""
         return self.vertices, self.faces
 
     def moments(self) -> Moments:

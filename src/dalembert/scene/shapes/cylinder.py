@@ -63,7 +63,7 @@ def face(size, u, x, axes, scratch, at):
 @register
 @dataclass(frozen=True)
 class Cylinder(Dimensions):
-    """A solid cylinder about z, centred at the origin; radius and length in m."""
+    """A solid cylinder about the z axis, centred at the origin; radius and length in m."""
 
     radius: float
     length: float

@@ -1,8 +1,9 @@
-"""Compiled geometry that shapes have in common: rims, rays, nearest points and flat parts. All in the frame of a shape, m.
+"""Compiled geometry that shapes have in common: rims, rays, nearest points and flat parts. All in the frame of a shape,
+m.
 
-Rays: a convex shape is what half-spaces and quadrics have in common, and the part of a ray inside each is an interval; what
-is left in the end is the part inside the shape. A function takes an interval (enter, leave, outward normal where the ray
-enters) and the ray x(t) = o + t d, and returns a smaller interval, empty if enter > leave.
+Rays: a convex shape is an intersection of half-spaces and quadrics. The part of a ray inside each is an interval; the
+intersection of these intervals is the part inside the shape. A function takes an interval (enter, leave, outward normal
+where the ray enters) and the ray x(t) = o + t d, and returns a smaller interval, empty if enter > leave.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The solid inside a triangle mesh. Collision detection takes it for the surface that it is."""
+"""The solid inside a triangle mesh. Collision detection treats it as a surface."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from .base import MESH, Shape, register, set_arrays
 @register
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Mesh(Shape):
-    """The solid inside a triangle mesh: vertices (n, 3) in m, faces (m, 3) of indices from 0. Compared by identity.
+    """The solid inside a triangle mesh: vertices (n, 3) in m, faces (m, 3) of indices from 0. Meshes are compared by
+    identity.
 
-    The surface is closed and its faces run anticlockwise seen from outside; several shells and cavities are allowed.
+    The surface must be closed, with faces counterclockwise seen from outside. Several shells and cavities are allowed.
     Both arrays are read-only copies.
 
     Raises:
-        ValueError: an open, inconsistently oriented, inverted or flat surface, or an index out of range.
+        ValueError: if the surface is open, inconsistently oriented, inverted or flat, or an index is out of range.
     """
 
     vertices: np.ndarray
@@ -39,14 +40,15 @@ class Mesh(Shape):
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, scale: float = 1.0) -> Mesh:
-        """Read an STL, OBJ or PLY file of at most 100 MB; nothing that the file refers to is opened.
+        """Read an STL, OBJ or PLY file of at most 100 MB. Files that it refers to are not opened.
 
         Args:
-            path: the file; its suffix (.stl, .obj, .ply) tells the format.
-            scale: metres in one unit of the file: 0.001 for a file in millimetres.
+            path: the file. Its suffix (.stl, .obj, .ply) determines the format.
+            scale: length of one unit of the file in m: 0.001 for a file in millimetres.
 
         Raises:
-            ValueError: a missing, unreadable or too large file, an unknown suffix, or a surface that bounds no solid.
+            ValueError: if the file is missing, unreadable or too large, has an unknown suffix, or its surface is not
+            closed.
         """
         factor = positive(f"Mesh.load('{path}')", "scale", scale)
         vertices, faces = read_mesh_file(path)
@@ -59,7 +61,7 @@ class Mesh(Shape):
         return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} faces)"
 
     def triangles(self, segments: int = 24) -> Surface:
-        """The mesh itself; ``segments`` plays no part."""
+        """The triangles of the mesh; ``segments`` has no effect."""
         return self.vertices, self.faces
 
     def moments(self) -> Moments:

@@ -36,7 +36,7 @@ def distance(size, p):
 @register
 @dataclass(frozen=True)
 class Sphere(Dimensions):
-    """A ball about the origin; radius in m."""
+    """A ball centred at the origin; radius in m."""
 
     radius: float
 

@@ -1,7 +1,8 @@
-"""Surfaces, which bodies touch from one side: the half-space, triangle meshes and height fields. For obstacles only.
+"""Surfaces, which bodies can touch from one side: the half-space, triangle meshes and height fields. For obstacles
+only.
 
-A surface of triangles has one outside, where its normals point: faces run anticlockwise seen from there. It has no inside, so
-that it has no mass.
+A surface of triangles has one outside, where its normals point: faces run anticlockwise seen from there. It has no
+inside, and hence no mass.
 """
 
 from __future__ import annotations
@@ -45,18 +46,18 @@ def distance(size, p):
 @register
 @dataclass(frozen=True)
 class HalfSpace(Shape):
-    """All that lies below the plane z = 0 of its frame; for obstacles only, as it has no mass."""
+    """All points below the plane z = 0 of its frame. It has no mass, so it can only be an obstacle."""
 
     kind, solid, by_events = HALF_SPACE, False, True
     kernels = Kernels(extent=extent, ray=ray, distance=distance)
     mjcf_type = "plane"
 
     def triangles(self, segments: int = 24) -> Surface:
-        """Nothing: a half-space is drawn as the ground."""
+        """No triangles: a half-space is drawn as the ground."""
         return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
 
     def bounding_radius(self) -> float:
-        """As good as no end."""
+        """A practically infinite radius."""
         return UNBOUNDED
 
     def mjcf_geom(self) -> list[float]:
@@ -91,14 +92,15 @@ def require_size(owner: str, faces: int) -> None:
 
 @register
 class TriangleMesh(Shape):
-    """A surface of triangles: vertices (n, 3) in m, faces (m, 3) of indices from 0. Compared by identity.
+    """A surface of triangles: vertices (n, 3) in m, faces (m, 3) of indices from 0. Meshes are compared by identity.
 
-    It may be open, and of no thickness; bodies stay on the side where the normals point. Triangles without area are left
-    out. Faces that are neighbours share a whole edge: where the end of one lies within the edge of another, that edge counts
-    as a rim. Both arrays are read-only copies.
+    The surface can be open and has no thickness; bodies stay on the side to which the normals point. Triangles without
+    area are removed. Neighbouring faces must share a whole edge: an edge that contains a corner of another face counts
+    as a boundary edge. Both arrays are read-only copies.
 
     Raises:
-        ValueError: numbers that are not finite, an index out of range, no triangle with an area, or more than a million.
+        ValueError: for non-finite numbers, an index out of range, no triangle with an area, or more than a million
+        triangles.
 
     >>> TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     TriangleMesh(3 vertices, 1 faces)
@@ -116,21 +118,22 @@ class TriangleMesh(Shape):
         indices = indices[with_area(self.vertices, indices)]
         if len(indices) == 0:
             raise ValueError(
-                "TriangleMesh: no face has an area; give at least one triangle whose corners are not in line"
+                "TriangleMesh: no face has an area; give at least one triangle whose corners are not on a line"
             )
         indices.flags.writeable = False
         self.faces = indices
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, scale: float = 1.0) -> TriangleMesh:
-        """Read an STL, OBJ or PLY file of at most 100 MB; nothing that the file refers to is opened.
+        """Read an STL, OBJ or PLY file of at most 100 MB. Files that it refers to are not opened.
 
         Args:
-            path: the file; its suffix (.stl, .obj, .ply) tells the format.
-            scale: metres in one unit of the file: 0.001 for a file in millimetres.
+            path: the file. Its suffix (.stl, .obj, .ply) determines the format.
+            scale: length of one unit of the file in m: 0.001 for a file in millimetres.
 
         Raises:
-            ValueError: a missing, unreadable or too large file, an unknown suffix, or what the class refuses.
+            ValueError: if the file is missing, unreadable or too large, has an unknown suffix, or is not a valid
+            surface.
         """
         factor = positive(f"TriangleMesh.load('{path}')", "scale", scale)
         vertices, faces = read_mesh_file(path)
@@ -143,23 +146,25 @@ class TriangleMesh(Shape):
         return f"TriangleMesh({len(self.vertices)} vertices, {len(self.faces)} faces)"
 
     def triangles(self, segments: int = 24) -> Surface:
-        """The mesh itself; ``segments`` plays no part."""
+        """The triangles of the mesh; ``segments`` has no effect."""
         return self.vertices, self.faces
 
 
 @register
 class HeightField(Shape):
-    """The surface z = heights[i, j] over a grid about the origin; its outside is above. Compared by identity.
+    """The surface z = heights[i, j] over a grid centred at the origin; outside is above. Fields are compared by
+    identity.
 
     Args:
         heights: (nx, ny), m, at least 2 × 2; i counts along x, j along y.
-        spacing: m, between neighbours of the grid: one number, or one along x and one along y.
+        spacing: m, between neighbouring grid points: one number, or one along x and one along y.
 
-    The corner [i, j] is at x = (i − (nx − 1)/2)·dx, y = (j − (ny − 1)/2)·dy. Each cell is two triangles, parted along the
+    The corner [i, j] is at x = (i − (nx − 1)/2)·dx, y = (j − (ny − 1)/2)·dy. Each cell is two triangles, divided by the
     diagonal from [i, j] to [i+1, j+1].
 
     Raises:
-        ValueError: numbers that are not finite, a grid too small or of more than half a million cells, a spacing not above 0.
+        ValueError: for non-finite numbers, a grid that is too small or has more than half a million cells, or a spacing
+        ≤ 0.
 
     >>> HeightField([[0, 0, 0], [0, 1, 0]], 0.5).triangles()[1].shape
     (4, 3)
@@ -174,7 +179,7 @@ class HeightField(Shape):
         self.heights = real_array("HeightField", "heights", heights, (-1, -1))
         nx, ny = self.heights.shape
         if min(nx, ny) < 2:
-            raise ValueError(f"HeightField: heights of shape ({nx}, {ny}) make no cell; give at least 2 × 2")
+            raise ValueError(f"HeightField: heights of shape ({nx}, {ny}) have no cell; give at least 2 × 2")
         require_size("HeightField", 2 * (nx - 1) * (ny - 1))
         pair = spacing if isinstance(spacing, tuple | list | np.ndarray) else (spacing, spacing)
         if len(pair) != 2:
@@ -186,7 +191,7 @@ class HeightField(Shape):
         return "HeightField({} × {} heights, spacing {:g} × {:g} m)".format(*self.heights.shape, *self.spacing)
 
     def triangles(self, segments: int = 24) -> Surface:
-        """Its triangles, two a cell; ``segments`` plays no part."""
+        """The triangles, two per cell; ``segments`` has no effect."""
         nx, ny = self.heights.shape
         x = (np.arange(nx) - 0.5 * (nx - 1)) * self.spacing[0]
         y = (np.arange(ny) - 0.5 * (ny - 1)) * self.spacing[1]

@@ -111,8 +111,8 @@ class FixedSteps(Method):
         idle = CONTACT_WORK[0] not in model.force_names and not len(model.tables["commands"])
         if idle and not len(implicit_forces(mechanism.system)):
             raise ValueError(
-                f"scene {model.name!r}: nothing in it has a material, so that nothing can touch, and no joint has a stop, "
-                "dry friction, a motor, a motion or a spring; another method runs it better"
+                f"scene {model.name!r}: it has no materials, so no contacts, and no joint with a stop, "
+                "dry friction, a motor, a motion or a spring; use another method"
             )
         require_agreement(model.size, mechanism.system, collision)
         settings, entry = self._settings(size, stop_unsolved), contact_entry(model, whole_size)
@@ -167,7 +167,7 @@ def require_rigid(scene: Scene, who: str) -> None:
     for item in scene.touching():
         if item.material is not None and item.material.stiffness is not None:
             raise ValueError(
-                f"{who} takes surfaces to be rigid, and that of {item.name!r} has a stiffness of "
+                f"{who} supports rigid surfaces only, and that of {item.name!r} has a stiffness of "
                 f"{item.material.stiffness:g} N/m; use method={TIME_STEPPING!r} without particles, or leave the stiffness out"
             )
 
@@ -198,7 +198,7 @@ def particle_stepper(
     found = particle_in_joint(model)
     if found:
         raise ValueError(
-            f"method {method.name!r} moves particles apart from joints, and {found[0]!r} holds {found[1]}; use an "
+            f"method {method.name!r} moves particles separately from joints, but {found[0]!r} holds {found[1]}; use an "
             "integration method, such as 'rk4', or attach()"
         )
     explicit = method.name == TIME_STEPPING
@@ -215,8 +215,8 @@ def particle_stepper(
         for group in touching:
             if group.material.stiffness is not None:
                 raise ValueError(
-                    f"particles {group.name!r}: material has a stiffness of {group.material.stiffness:g} N/m, and contact of "
-                    "particles takes surfaces to be rigid; leave it out"
+                    f"particles {group.name!r}: material has a stiffness of {group.material.stiffness:g} N/m, but contact of "
+                    "particles supports rigid surfaces only; leave it out"
                 )
         particles, collision = particles_that_touch(model, radii), collision_of(model.scene)
         require_agreement(model.size, mechanism.system, collision, particles)

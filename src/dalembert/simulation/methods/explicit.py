@@ -40,17 +40,16 @@ JOINT_TOLERANCE = 0.4
 @register
 @dataclass(frozen=True, kw_only=True)
 class RungeKutta(Method):
-    """An explicit integration method, adaptive or of fixed steps. It runs scenes whose bodies collide by events: see
-    `Events`.
+    """An explicit integration method with adaptive or fixed steps. For scenes with collisions use `Events`.
 
     Parameters
     ----------
     name : one of `dalembert.METHODS`.
-    dt : step, s; with it the method takes fixed steps. Methods without an error estimate need it.
-    rtol, atol : tolerances of adaptive steps on the local error, which one step adds: relative, and absolute in m, rad, m/s
-        and rad/s (atol is rtol if not given).
+    dt : step, s, for fixed steps. Methods without an error estimate need it.
+    rtol, atol : tolerances on the error of one adaptive step: relative, and absolute in m, rad, m/s and rad/s. Default
+        of atol: rtol.
 
-    Raises ValueError for an unknown name and numbers that cannot be.
+    Raises ValueError for an unknown name and invalid numbers.
 
     >>> import dalembert as dal
     >>> dal.RungeKutta("dop853", rtol=1e-10).options
@@ -78,7 +77,7 @@ class RungeKutta(Method):
 
     @classmethod
     def names(cls) -> list[str]:
-        """Those of all tableaus."""
+        """The names of all tableaus."""
         return list(METHODS)
 
     @classmethod
@@ -94,7 +93,7 @@ class RungeKutta(Method):
 
     @classmethod
     def from_options(cls, name: str, given: Mapping[str, Any]) -> Method:
-        """See `Method.from_options`; a law of impacts makes it `Events`."""
+        """See `Method.from_options`; with a law of impacts the result is `Events`."""
         own = Events if cls is RungeKutta and "impacts" in given else cls
         return super(RungeKutta, own).from_options(name, given)
 
@@ -141,29 +140,27 @@ class RungeKutta(Method):
         motor = model.scene.forces[limited[0]] if limited else None
         if motor is not None and motor.kind == "servo" and motor.limit == np.inf:
             raise ValueError(
-                f"method {self.name!r} cannot run {limited[0]!r}: motors without damping take time steps, method="
+                f"method {self.name!r} cannot run {limited[0]!r}: motors without damping need method="
                 f"{TIME_STEPPING!r}; or, as it has no limit, prescribe the speed of its joint: "
                 f"add_motion({limited[0]!r}, {motor.joint.name!r}, speed={motor.target:g})"
             )
         if limited:
             raise ValueError(
-                f"method {self.name!r} cannot run {limited[0]!r}: stops, dry friction and motors without damping take time "
-                f"steps; use method={TIME_STEPPING!r}"
+                f"method {self.name!r} cannot run {limited[0]!r}: stops, dry friction and motors without damping need "
+                f"time steps; use method={TIME_STEPPING!r}"
             )
         if joint and partitioned:
-            raise ValueError(
-                f"method {self.name!r} moves bodies at constant momenta, and joint coordinates have none; use 'rk4'"
-            )
+            raise ValueError(f"method {self.name!r} does not support joint coordinates; use 'rk4'")
         if joint and touching:
             raise ValueError(
-                f"scene {model.name!r}: bodies that collide take coordinates='maximal' with method {self.name!r}; or use "
+                f"scene {model.name!r}: bodies that collide need coordinates='maximal' with method {self.name!r}; or use "
                 f"method={TIME_STEPPING!r}"
             )
         if touching:
             require_rigid(model.scene, f"method {self.name!r}")
         if touching and partitioned:
             raise ValueError(
-                f"method {self.name!r} takes forces of position only, and contact forces are not; use 'dormand_prince', or "
+                f"method {self.name!r} supports only forces that depend on positions; contact needs 'dormand_prince', or "
                 f"{TIME_STEPPING!r}"
             )
 
@@ -175,8 +172,8 @@ class RungeKutta(Method):
             for shape in shapes:
                 if not shape.by_events:
                     raise ValueError(
-                        f"{solid.name!r}: a {type(shape).__name__} cannot be run by events (method {self.name!r}); use "
-                        f"method={TIME_STEPPING!r}, or a ConvexHull"
+                        f"{solid.name!r}: a {type(shape).__name__} is not supported by contact events (method "
+                        f"{self.name!r}); use method={TIME_STEPPING!r}, or a ConvexHull"
                     )
         collision = collision_of(model.scene)
         size = float(collision.colliders.radius[collision.order].min(initial=1.0))
@@ -187,11 +184,12 @@ class RungeKutta(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class Events(RungeKutta):
-    """An explicit integration method, and contact by events: impacts are located in time, and motion between them is smooth.
+    """An explicit integration method with contact by events: impacts are located in time, and the motion between them
+    is smooth.
 
     Parameters
     ----------
-    name, dt, rtol, atol : as of `RungeKutta`.
+    name, dt, rtol, atol : see `RungeKutta`.
     impacts : law of impacts, "simultaneous", "sequential" or "poisson": see `impact.impact`.
 
     >>> import dalembert as dal

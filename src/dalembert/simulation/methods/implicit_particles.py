@@ -1,4 +1,4 @@
-"""Implicit time steps of particles, with time steps of the bodies beside them."""
+"""Implicit time steps of particles, together with time steps of bodies."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ LINEAR_SOLVERS = ("cg", "direct")
 @register
 @dataclass(frozen=True, kw_only=True)
 class ImplicitParticles(FixedSteps):
-    """Implicit time steps of particles, for cloth, soft bodies and stiff springs. Bodies beside them take time steps of
-    contact.
+    """Implicit time steps of particles, for cloth, soft bodies and stiff springs. Bodies in the same scene take the
+    steps of `TimeStepping`.
 
     Parameters
     ----------
-    name : "linear_implicit_euler" (one linear solve a step), or, by Newton's method, "implicit_euler", "implicit_midpoint" or
-        "bdf2".
-    dt : step, s; chosen from sizes, speeds and stiffness if not given.
-    newton_tolerance : the gradient at which Newton's method ends, relative to the forces of the step. A smaller one than the
-        rounding of positions allows is met as far as it allows, if that is within 1e-8.
+    name : "linear_implicit_euler" (one linear solve per step) or, with Newton's method, "implicit_euler",
+        "implicit_midpoint" or "bdf2".
+    dt : step, s. Default: chosen from sizes, speeds and stiffness.
+    newton_tolerance : bound on the gradient, relative to the forces of the step. A bound below the rounding of positions
+        is met as far as rounding allows, if that is within 1e-8.
     linear_solver : "cg" (conjugate gradients) or "direct" (SciPy's sparse LU).
     linear_tolerance : relative residual of conjugate gradients.
-    solver, iterations, tolerance, threads, sleep_after : of the bodies beside them, as of `TimeStepping`.
+    solver, iterations, tolerance, threads, sleep_after : for bodies; see `TimeStepping`.
 
-    Raises ValueError for an unknown name and numbers that cannot be.
+    Raises ValueError for an unknown name and invalid numbers.
 
     >>> import dalembert as dal
     >>> dal.ImplicitParticles("bdf2", dt=1 / 120).name
@@ -52,7 +52,7 @@ class ImplicitParticles(FixedSteps):
 
     @classmethod
     def names(cls) -> list[str]:
-        """Those of the schemes that are implicit."""
+        """The names of the implicit schemes."""
         return [name for name in SCHEMES if name != TIME_STEPPING]
 
     @classmethod
@@ -73,7 +73,7 @@ class ImplicitParticles(FixedSteps):
         """See `Method.make_stepper`."""
         if not self.steps_particles(model):
             raise ValueError(
-                f"method {self.name!r} is one for particles, and scene {model.name!r} has none; use {TIME_STEPPING!r}"
+                f"method {self.name!r} is for particles, but scene {model.name!r} has none; use {TIME_STEPPING!r}"
             )
         return particle_stepper(self, self.linear_solver, model, mechanism, stop_unsolved)
 

@@ -15,30 +15,32 @@ from .contact import TIME_STEPPING, FixedSteps, compiled_for_particles, particle
 @register
 @dataclass(frozen=True, kw_only=True)
 class TimeStepping(FixedSteps):
-    """Time steps of fixed length (Moreau) that solve contact, stops, dry friction and ideal motors at velocity level. Without
+    """Fixed time steps (Moreau) that solve contact, stops, dry friction and ideal motors at velocity level. Without
     contact they are leapfrog steps.
 
     Parameters
     ----------
-    dt : step, s; chosen from sizes, speeds and stiffness if not given.
-    solver : of contact: "gauss_seidel" (passes over the contacts until the residual of the contact law is below `tolerance`,
-        in m/s; what touches each other and is not solved by 20 of them goes to the converging solver), or "converging", also
-        called "interior_point" (that solver alone, to `tolerance` times the typical speed of the step).
-    iterations : largest number of iterations of the solver in a step. For "gauss_seidel" it is a budget: steps end with it,
-        solved or not; without it, they are solved. "converging" makes 1000 at most.
-    tolerance : default 1e-6 and 1e-10. Bodies in motion with more than 300 contacts on each other are solved by
-        "gauss_seidel" to the largest of `tolerance`, a thousandth of their speed (root mean square) and a hundredth of what
-        gravity adds to it in a step.
-    threads : number of threads; results are bit-identical for any. It pays from some thousands of contacts.
-    sleep_after : s; bodies that touch, and have all moved slower than a hundredth of the size of the smallest per second for
-        so long, sleep until another body touches them or the state is changed. Not bodies with joints, springs or forces of
-        their own; in joint coordinates a robot sleeps as a whole, unless motors, springs between bodies or forces of its own
-        drive it. Contacts of sleeping bodies are not reported. What particles push stays awake.
-    newton_tolerance : a step of particles with a larger gradient, relative to its forces, counts as unsolved, unless rounding
-        explains it; see `ImplicitParticles`.
+    dt : step, s. Default: chosen from sizes, speeds and stiffness.
+    solver : contact solver: "gauss_seidel" (sweeps until the residual of the contact law is below `tolerance`, in m/s;
+        islands that are not solved after 20 sweeps go to the converging solver), or "converging", also called
+        "interior_point" (the converging solver alone, to `tolerance` times the typical speed of the step).
+    iterations : largest number of iterations per step. For "gauss_seidel" it is a budget: steps end after it, solved or
+        not. Default: no budget; steps are solved. "converging" makes at most 1000.
+    tolerance : default 1e-6 for "gauss_seidel", 1e-10 for "converging". For islands in motion with more than 300
+        contacts "gauss_seidel" uses the largest of `tolerance`, a thousandth of their root mean square speed and a
+        hundredth of the speed that gravity adds in a step.
+    threads : number of threads; results are bit-identical for any number. Threads save time from some thousands of
+        contacts.
+    sleep_after : s. An island whose bodies all move slower than a hundredth of the size of the smallest per second for
+        this time sleeps until another body touches it or the state is changed. Bodies with joints, springs or forces of
+        their own do not sleep. In joint coordinates a robot sleeps as a whole, unless motors, springs between bodies or
+        forces of its own act on it. Contacts of sleeping bodies are not reported. Bodies that touch particles stay
+        awake.
+    newton_tolerance : a step of particles with a larger gradient, relative to its forces, counts as unsolved,
+        unless rounding explains it; see `ImplicitParticles`.
     linear_tolerance : relative residual of the linear system of particles that touch or are attached to bodies.
 
-    Raises ValueError for an unknown solver and impossible numbers.
+    Raises ValueError for an unknown solver and invalid numbers.
 
     >>> import dalembert as dal
     >>> dal.TimeStepping(dt=1 / 240, solver="converging").solver
@@ -49,7 +51,7 @@ class TimeStepping(FixedSteps):
 
     @classmethod
     def names(cls) -> list[str]:
-        """One."""
+        """The name of the method."""
         return [TIME_STEPPING]
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The books of energy and momenta of particles close, as well as the method can."""
+"""The energy and momentum balance of particles closes as well as the method allows."""
 
 import numpy as np
 import pytest
