@@ -2,7 +2,7 @@
 
 Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in the form of De Saxcé and Feng (1998).
 
-1. From a warm start: the method of multipliers, which needs few steps where little has changed.
+1. From a warm start that is near: the method of multipliers, which needs few steps where little has changed.
 2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a
    residual at which most contacts have found out whether they stick, slide or open; then multipliers from there.
 3. Where that fails, sweeps, and the same from points further inside.
@@ -14,18 +14,30 @@ from ..core.c_function import C_SIGNATURE
 from ..core.jit import CFunction, njit
 from ..core.tables import TableFunction, table_at
 from ..linalg.supernodal_analysis import grown
-from .cone_interior_point import run_interior
+from .cone_interior_point import HALF, run_interior
 from .cone_iterate import load_best, needs_impulses, prepare, store_best
 from .cone_multipliers import run_multipliers, sweep_contacts
 from .cone_problem import NEED_MORE, NOT_CONVERGED, NOT_FINITE, SOLVED, ConeProblem, evaluate, measure, plan_matrix
 
-WARM = 12  # factorizations from a warm start
+# A warm start is used if its residual is at most CLOSE times the typical speed: factorizations before it has to be half, and all
+CLOSE, FIRST_LOOK, WARM = 0.1, 5, 12
 # Residual over the typical speed at which the interior point ends, at the first start and, of that, at each further one; and
 # NEAR the tolerance
 HANDOVER, LATER, NEAR = 1e-5, 1e-3, 10.0
 MULTIPLIERS, STARTS = 80, 4  # most factorizations after it, and starts
 INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones the first two starts are, and how much further the next two
 PATIENCE, PATIENT = 15, 25  # steps of the interior point without progress, and where it adapts De Saxcé's term
+
+
+@njit
+def run_warm(problem):
+    """The method of multipliers from a warm start, as long as that converges: in a pile in motion it mostly does not."""
+    step = problem.step[0]
+    before = step.residual
+    if before <= CLOSE * step.speed:
+        run_multipliers(problem, FIRST_LOOK)
+        if step.residual <= HALF * before:
+            run_multipliers(problem, WARM - FIRST_LOOK)
 
 
 @njit
@@ -36,7 +48,7 @@ def run(problem):
         return
     if step.warm != 0:
         store_best(problem, evaluate(problem))
-        run_multipliers(problem, WARM)
+        run_warm(problem)
     factor, handover = INSIDE, HANDOVER * step.speed
     for start in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
