@@ -49,14 +49,14 @@ from .cone_problem import (
 
 FIRST, LARGEST, DECAY = 100.0, 1e12, 8.0  # κ: to begin with, at most, after failure
 GROWTH, EASY, FEW = 4.0, 16.0, 2  # of a κ that is too small, and of all after FEW steps of Newton; and after one
-# κ is too small where a round leaves more than this part of what the round before left, and more than so much of the tolerance.
+# κ is too small where a round leaves more than this part of what the one before left, and more than so much of the tolerance
 IMPROVED, NOTICED = 0.25, 0.3
 CUT, RISE = 0.5, 2.0  # after a failure κ stays below this part of where it failed; that grows after rounds of few steps
 ROUNDS, NEWTON = 100, 12  # most rounds, and most steps of Newton in one
 BALANCED, REDUCED = 0.1, 1e-2  # a round ends at this share of the tolerance, or of the imbalance that it began with
 SUFFICIENT = 1e-4  # Armijo's: of the decrease that is predicted
 SHORTEST = 0.02  # step of a line search
-STIFF = 1e6  # κ from which a step of Newton is refined: rounding of a factorization is below the part that a round is solved to
+STIFF = 1e6  # κ from which a step of Newton is refined: below it the factorization is precise enough for one step
 
 
 @njit

@@ -19,7 +19,7 @@ from .cone_iterate import load_best, needs_impulses, prepare, store_best
 from .cone_multipliers import run_multipliers, sweep_contacts
 from .cone_problem import NEED_MORE, NOT_CONVERGED, NOT_FINITE, SOLVED, ConeProblem, evaluate, measure, plan_matrix
 
-# A warm start is used if its residual is at most CLOSE times the typical speed: factorizations before it has to be half, and all
+# A warm start is used if its residual is at most CLOSE times the typical speed: factorizations to half of it, and all
 CLOSE, FIRST_LOOK, WARM = 0.1, 5, 12
 # Residual over the typical speed at which the interior point ends, at the first start and, of that, at each further one; and
 # NEAR the tolerance
