@@ -5,7 +5,7 @@ Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in t
 1. From a warm start that is near: the method of multipliers, which needs few steps where little has changed.
 2. Else, or where that ends above the tolerance: a primal–dual interior point method, from a point far inside the cones, to a
    residual at which most contacts have found out whether they stick, slide or open; then multipliers from there.
-3. Where that fails, sweeps, and the same from points further inside.
+3. Where that fails, the same from points further inside, and sweeps.
 """
 
 import numpy as np
@@ -21,11 +21,11 @@ from .cone_problem import NEED_MORE, NOT_CONVERGED, NOT_FINITE, SOLVED, ConeProb
 
 # A warm start is used if its residual is at most CLOSE times the typical speed: factorizations to half of it, and all
 CLOSE, FIRST_LOOK, WARM = 0.1, 5, 12
-# Residual over the typical speed at which the interior point ends, at the first start and, of that, at each further one; and
+# Residual over the typical speed at which the interior point ends, at the first two starts and, of that, at the others; and
 # NEAR the tolerance
 HANDOVER, LATER, NEAR = 1e-5, 1e-3, 10.0
-MULTIPLIERS, STARTS = 80, 4  # most factorizations after it, and starts
-INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones the first two starts are, and how much further the next two
+MULTIPLIERS, STARTS = 60, 4  # most factorizations after it, and starts
+INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones a start is, and how much further every other one
 PATIENCE, PATIENT = 15, 25  # steps of the interior point without progress, and where it adapts De Saxcé's term
 
 
@@ -49,22 +49,28 @@ def run(problem):
     if step.warm != 0:
         store_best(problem, evaluate(problem))
         run_warm(problem)
-    factor, handover = INSIDE, HANDOVER * step.speed
     for start in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
             break
-        if start > 0:
+        if start > 1:
             sweep_contacts(problem)
             run_multipliers(problem, MULTIPLIERS)
-            if step.residual <= step.tolerance:
-                break
-        adapts = start % 2 == 0
-        run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, PATIENT if adapts else PATIENCE)
+        if step.residual > step.tolerance:
+            run_start(start, problem)
+
+
+@njit
+def run_start(start, problem):
+    """The interior point, then multipliers. Starts differ in how far they are inside the cones and in whether De Saxcé's term
+    is adapted, so that one of their paths may go on where another ends."""
+    step = problem.step[0]
+    adapts = start in (0, 3)
+    factor = INSIDE if start % 2 == 0 else INSIDE * FURTHER
+    handover = HANDOVER * step.speed if start < 2 else LATER * HANDOVER * step.speed
+    run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, PATIENT if adapts else PATIENCE)
+    if start == 0:  # later ones go on from where they are: from the best, multipliers have failed before
         load_best(problem)
-        run_multipliers(problem, MULTIPLIERS)
-        if not adapts:
-            factor *= FURTHER
-            handover *= LATER
+    run_multipliers(problem, MULTIPLIERS)
 
 
 @njit
