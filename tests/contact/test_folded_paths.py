@@ -7,6 +7,7 @@ With the whole derivative of De Saxcé's term it takes 197 factorizations. With 
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dalembert.contact.cone_problem import SOLVED
 from dalembert.contact.cone_solver import solve
@@ -38,3 +39,16 @@ def test_a_pile_whose_path_turns_back_is_solved():
     natural, balance = residuals(problem, free)  # NumPy, over the typical speed
     assert natural * problem.step[0].speed < 2.0 * TOLERANCE
     assert balance < 1e-9
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_warm_start_that_is_far_off_takes_no_factorization(scale):
+    """Of the impulses of such a pile in motion those of the last step say little: the interior point begins at once."""
+    cold = solve(recorded()[0])[1]
+    warm = recorded()[0]
+    size = scale * np.abs(cold.cones.impulse).mean()
+    warm.cones.impulse[:] = size * np.random.default_rng(0).normal(size=warm.cones.impulse.shape)
+    warm.step["warm"] = 1
+    status, warm = solve(warm)
+    assert status == SOLVED
+    assert warm.step[0].iterations == cold.step[0].iterations

@@ -338,7 +338,7 @@ def run_interior(problem, factor, handover, adapts, patience):
     the outputs."""
     step = problem.step[0]
     mean = start_inside(problem, factor)
-    first, waited, length = mean, 0, 1.0
+    first, waited, length, stored = mean, 0, 1.0, step.residual
     step.coupling = 1.0
     residual = evaluate(problem)
     lowest = residual
@@ -358,7 +358,8 @@ def run_interior(problem, factor, handover, adapts, patience):
             lowest, waited = residual, 0
         if residual <= handover or waited >= patience:
             break
-        if waited > 0 and residual < step.residual:  # where it goes on fast, only the last one is worth the time
+        if waited > 0 and residual < HALF * stored:  # where it goes on fast, only the last one is worth the time
+            stored = residual
             store_best(problem, residual)
             evaluate(problem)
     if residual < step.residual:

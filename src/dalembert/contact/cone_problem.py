@@ -60,7 +60,7 @@ CONE = np.dtype(
      ("p", "f8", 3), ("u", "f8", 3),
      ("du", "f8", 3), ("u_hat", "f8", 3), ("sliding", "f8", 2), ("prior", "f8", 3), ("saved", "f8", 3),
      ("force", "f8", 3), ("slack", "f8", 3), ("force_step", "f8", 3), ("slack_step", "f8", 3), ("slip", "f8"),
-     ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3), ("g", "f8", 3)],
+     ("d", "f8", 5), ("beta", "f8"), ("w", "f8", 3), ("g", "f8", 3), ("penalty", "f8"), ("ceiling", "f8"), ("left", "f8")],
     align=True,
 )  # fmt: skip
 # A scalar row: likewise; target, C, least and most, and the impulse λ. response: g M⁻¹ gᵀ. Of Newton's step: k, f; at
@@ -69,7 +69,8 @@ ROW = np.dtype(
     [("number", "i8"), ("blocks", "i8", BLOCKS), ("at", "i8", BLOCKS), ("edge", "i8"), ("target", "f8"),
      ("compliance", "f8"), ("least", "f8"), ("most", "f8"), ("impulse", "f8"), ("response", "f8"), ("stiffness", "f8"),
      ("f", "f8"), ("force", "f8"), ("rate", "f8"), ("error", "f8"), ("prior", "f8"), ("saved", "f8"), ("step", "f8"),
-     ("rate_saved", "f8"), ("rate_step", "f8"), ("lower", "f8"), ("upper", "f8"), ("lower_step", "f8"), ("upper_step", "f8")],
+     ("rate_saved", "f8"), ("rate_step", "f8"), ("lower", "f8"), ("upper", "f8"), ("lower_step", "f8"), ("upper_step", "f8"),
+     ("penalty", "f8"), ("ceiling", "f8"), ("left", "f8")],
     align=True,
 )  # fmt: skip
 

@@ -2,10 +2,10 @@
 
 Solves a `cone_problem.ConeProblem` with the exact cone and non-penetration in the form of De Saxcé and Feng (1998).
 
-1. With a warm start: the method of multipliers, which needs few steps if little has changed.
+1. From a warm start that is near: the method of multipliers, which needs few steps if little has changed.
 2. Without one, or if step 1 ends above the tolerance: a primal–dual interior point method, from a point far inside the
-cones, to a residual at which most contacts are known to stick, slide or open; then the method of multipliers.
-3. If step 2 fails: sweeps, and step 2 again from points further inside the cones.
+   cones, to a residual at which most contacts are known to stick, slide or open; then the method of multipliers.
+3. If step 2 fails: the same from points further inside the cones, and sweeps.
 
 It ends early where the impulses show that bodies are jammed (`jamming`): then there is no solution.
 """
@@ -16,20 +16,32 @@ from ..core.c_function import C_SIGNATURE
 from ..core.jit import CFunction, njit
 from ..core.tables import TableFunction, table_at
 from ..linalg.supernodal_analysis import grown
-from .cone_interior_point import run_interior
+from .cone_interior_point import HALF, run_interior
 from .cone_iterate import load_best, needs_impulses, prepare, store_best
 from .cone_multipliers import run_multipliers, sweep_contacts
 from .cone_problem import NEED_MORE, NOT_CONVERGED, NOT_FINITE, SOLVED, ConeProblem, evaluate, measure, plan_matrix
 from .jamming import is_jammed
 
-WARM = 12  # factorizations from a warm start
-# Residual over the typical speed at which the interior point ends, at the first start and, of that, at each further one; and
+# A warm start is used if its residual is at most CLOSE times the typical speed: factorizations to half of it, and all
+CLOSE, FIRST_LOOK, WARM = 0.1, 5, 12
+# Residual over the typical speed at which the interior point ends, at the first two starts and, of that, at the others; and
 # NEAR the tolerance
 HANDOVER, LATER, NEAR = 1e-5, 1e-3, 10.0
-MULTIPLIERS, STARTS = 80, 4  # most factorizations after it, and starts
-INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones the first two starts are, and how much further the next two
+MULTIPLIERS, STARTS = 60, 4  # most factorizations after it, and starts
+INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones a start is, and how much further every other one
 # Steps of the interior point without progress, where it adapts De Saxcé's term, and from a warm start that is jammed
 PATIENCE, PATIENT, JAMMED = 15, 25, 5
+
+
+@njit
+def run_warm(problem):
+    """The method of multipliers from a warm start, as long as that converges: in a pile in motion it mostly does not."""
+    step = problem.step[0]
+    before = step.residual
+    if before <= CLOSE * step.speed:
+        run_multipliers(problem, FIRST_LOOK)
+        if step.residual <= HALF * before:
+            run_multipliers(problem, WARM - FIRST_LOOK)
 
 
 @njit
@@ -41,29 +53,34 @@ def run(problem):
         return
     if step.warm != 0:
         store_best(problem, evaluate(problem))
-        run_multipliers(problem, WARM)
-    factor, handover = INSIDE, HANDOVER * step.speed
+        run_warm(problem)
     jammed = step.iterations > 0 and is_jammed(problem)
     for start in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
             break
-        if start > 0:
-            if is_jammed(problem):
-                break
+        if start > 0 and is_jammed(problem):
+            break
+        if start > 1:
             sweep_contacts(problem)
             run_multipliers(problem, MULTIPLIERS)
-            if step.residual <= step.tolerance:
-                break
-        adapts = start % 2 == 0
-        patience = JAMMED if jammed else PATIENT if adapts else PATIENCE
-        run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, patience)
+        if step.residual > step.tolerance:
+            run_start(start, jammed, problem)
+
+
+@njit
+def run_start(start, jammed, problem):
+    """The interior point, then multipliers. Starts differ in how far they are inside the cones and in whether De Saxcé's term
+    is adapted, so that one of their paths may go on where another ends. `jammed`: whether the warm start was."""
+    step = problem.step[0]
+    adapts = start in (0, 3)
+    factor = INSIDE if start % 2 == 0 else INSIDE * FURTHER
+    handover = HANDOVER * step.speed if start < 2 else LATER * HANDOVER * step.speed
+    patience = JAMMED if jammed else PATIENT if adapts else PATIENCE
+    run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, patience)
+    if start == 0:  # later ones go on from where they are: from the best, multipliers have failed before
         load_best(problem)
-        if is_jammed(problem):
-            break
+    if not is_jammed(problem):
         run_multipliers(problem, MULTIPLIERS)
-        if not adapts:
-            factor *= FURTHER
-            handover *= LATER
 
 
 @njit

@@ -80,8 +80,9 @@ def export_gltf(source: Simulation | Trajectory | Scene, path: str | PathLike[st
     the file does not contain.
 
     A body is a node with a mesh, at its centre of mass; positions and orientations are keys at the recorded instants;
-    viewers interpolate between them. Rods and springs are lines. Particles are points, lines or surfaces, and
-    cables are lines, that change their shape (morph targets) at 100 instants at most. Numbers are float32. The root node turns z up into glTF's y up.
+    viewers interpolate between them. Rods and springs are lines. Particles are points, lines or surfaces, and cables are
+    lines, that change their shape (morph targets) at 100 instants at most. Numbers are float32. The root node turns z up
+    into glTF's y up.
 
     Raises ValueError for a run without frames or an unsupported suffix.
     """

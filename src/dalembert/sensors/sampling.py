@@ -95,7 +95,7 @@ class Reading(ExplainsNames):
         """The last sample that was not taken later than a time (s), read-only; NaN before the first. Samples of a state that
         was changed from outside are not taken anew for it."""
         index = bisect_right(self._times, time, hi=len(self._values))
-        return self._values[index - 1] if index else _unknown(self.sensor)
+        return self._values[index - 1] if index else unknown(self.sensor)
 
     @property
     def labels(self) -> tuple[str, ...]:
