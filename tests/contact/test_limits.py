@@ -50,6 +50,7 @@ def test_a_pendulum_rests_on_its_stop_and_the_energy_balances(solver):
     assert report.momentum_residual < 1e-10 and report.angular_momentum_residual < 1e-10
 
 
+@pytest.mark.filterwarnings("ignore:tolerance=1e-14")  # to rounding
 @SOLVERS
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
 def test_a_rotor_bounces_off_its_stop(solver, restitution):

@@ -173,6 +173,7 @@ def test_iterations_and_residuals_are_recorded_and_kept_in_files(tmp_path):
     assert simulation.report.as_dict()["solver"]["unsolved"] == 0
 
 
+@pytest.mark.filterwarnings("ignore:the constraint solver bicgstab")  # it is to miss its tolerance
 def test_a_solver_that_misses_its_tolerance_is_counted_or_ends_the_run():
     few = IterativeSolver("bicgstab", iterations=20)
     assert run("rope", 0.01, constraint_solver=few).report.solver.unsolved > 0

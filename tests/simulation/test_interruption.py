@@ -13,6 +13,7 @@ import pytest
 
 import dalembert as dal
 import processes
+from dalembert.core import interrupt
 
 from .motions import double_pendulum, pendulum
 
@@ -137,6 +138,27 @@ def test_an_interrupted_run_goes_on_with_the_bits_of_one_that_was_not():
         if end < 100.0:
             whole = dal.Simulation(pendulum(), frame_rate=10.0, **settings).advance(end)
             assert run.state.y.tobytes() == whole.state.y.tobytes()
+
+
+def test_a_signal_during_compilation_takes_effect_between_two_functions_alone():
+    """In a callback of the compiler it would be printed and lost. Within a run it waits for the run, for whole frames."""
+    before = signal.getsignal(signal.SIGINT)
+    with interrupt.compiling():
+        with interrupt.compiling():  # of one kernel among those of a scene
+            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.poll_compilation()
+        interrupt.poll_compilation()  # once
+    with pytest.raises(KeyboardInterrupt), interrupt.compiling():
+        os.kill(os.getpid(), signal.SIGINT)
+        done = True  # and at the end, if not before
+    assert done and signal.getsignal(signal.SIGINT) is before
+    with interrupt.Deferred():
+        with interrupt.compiling():
+            os.kill(os.getpid(), signal.SIGINT)
+            interrupt.poll_compilation()
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.poll()
 
 
 def test_handlers_of_the_program_are_left_as_they_were():

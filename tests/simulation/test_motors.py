@@ -7,6 +7,8 @@ import dalembert as dal
 
 from .driven import COORDINATES, METHODS, bounded, rotor, spin_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*more than a turn")  # shafts turn as far as they like
+
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_motor_with_stiffness_and_gain_is_a_damped_oscillator(method):
