@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -483,6 +483,7 @@ class LiveScene:
         self.names = [body.name for body in drawing.bodies]
         self.extent, self.elevation = extent, ELEVATIONS[0]
         self._placed: dict[int, np.ndarray] = {}  # where this put the camera of each client
+        self._reacting: list[tuple[int, int]] = []  # joints whose reactions are drawn, and their rows in frames
         self._aims: dict[int, Aim] = {}  # of the clients whose camera follows something
         self._stage = Stage(server)
         self.focus = Focus(drawing, extent)
@@ -512,7 +513,10 @@ class LiveScene:
                 group.draw(particles)
             self.links.draw(time, position, orientation, particles)
             there = position, orientation, particles
-            joints = np.array([joint.b.at(*there) for joint in self.drawing.joints]).reshape(-1, 3)
+            joints = np.array([self.drawing.joints[j].b.at(*there) for j, _ in self._reacting]).reshape(-1, 3)
+            reactions = found.get("reaction_force")
+            if reactions is not None and self._reacting:
+                found = {**found, "reaction_force": np.asarray(reactions)[[row for _, row in self._reacting]]}
             self.overlays.draw(position, orientation, found, joints)
             self.sensors.draw(time, position, orientation)
         self.server.flush()  # viser would wait for the end of its interval, and merge some pictures with the next
@@ -526,6 +530,12 @@ class LiveScene:
         self.bodies.show_through(PRESSURE in kinds)
         self.overlays.show(kinds)
         self.sensors.show(SENSORS in kinds)
+
+    def name_joints(self, names: Sequence[str]) -> None:
+        """Frames have the reactions of the joints of these names, in this order."""
+        rows = {name: row for row, name in enumerate(names)}
+        self._reacting = [(j, rows[joint.name]) for j, joint in enumerate(self.drawing.joints)
+                          if joint.is_marked and joint.name in rows]  # fmt: skip
 
     def release(self, released: Mapping[str, float]) -> None:
         """Joints and springs were let go at these times, s."""
