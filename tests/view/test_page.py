@@ -248,3 +248,6 @@ def test_arrows_of_reactions_stand_at_their_own_joints():
         assert handle.visible
         up = {round(float(start[0])): end - start for start, end in np.asarray(handle.points)}
         assert up[3][2] == pytest.approx(5.0 * up[0][2]) and abs(up[0][0]) < 1e-6
+        assert all(0.0 < batch.opacity < 1.0 for _, batch in viewer._scene.bodies.batches), "joints lie within bodies"
+        viewer.show_kind("reaction forces", False)
+        assert all(batch.opacity is None for _, batch in viewer._scene.bodies.batches)

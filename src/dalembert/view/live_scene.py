@@ -18,7 +18,7 @@ from .viewpoint import ELEVATIONS, Aim, Focus, direction
 # Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
 CHOSEN = np.array([255, 214, 10])  # what the colour of the chosen body goes towards
-THROUGH = 0.12  # opacity of bodies that are seen through
+THROUGH, WITHIN = 0.12, 0.4  # opacity of bodies: what lies between them is seen; or what lies within them, as joints do
 ROUND = 60  # faces, from which on a shape is shaded as smooth
 
 
@@ -78,10 +78,10 @@ class LiveBodies:
         for _, handle in self.batches:
             handle.cast_shadow = handle.receive_shadow = on
 
-    def show_through(self, on: bool) -> None:
-        """Whether what is between bodies is seen through them."""
+    def show_through(self, opacity: float | None) -> None:
+        """See what is between and within bodies through them, which have this opacity; None for solid ones."""
         for _, handle in self.batches:
-            handle.opacity = THROUGH if on else None
+            handle.opacity = opacity
 
     def choose(self, body: int) -> None:
         """Light a body up; −1 for none."""
@@ -198,14 +198,15 @@ class LiveLinks:
 #
 # Each kind is one viser object. Lengths of arrows are relative to the largest value of their kind so far.
 
+REACTIONS = "reaction forces"
 ARROWS = {
     "velocities": (42, 140, 90), "angular momenta": (140, 80, 190), "contact forces": (214, 64, 56),
-    "reaction forces": (225, 130, 20),
+    REACTIONS: (225, 130, 20),
 }  # fmt: skip
 BOXES, PLANES, POINTS, CENTRE = "bounding boxes", "separating planes", "contact points", "centre of mass"
 PRESSURE, SENSORS = "contact pressure", "sensors"
 KINDS = (*ARROWS, PRESSURE, POINTS, PLANES, BOXES, CENTRE, SENSORS)
-UNITS = {"velocities": "m/s", "angular momenta": "kg m²/s", "contact forces": "N", "reaction forces": "N"}
+UNITS = {"velocities": "m/s", "angular momenta": "kg m²/s", "contact forces": "N", REACTIONS: "N"}
 FLAT = 1e-9  # of the speed of a fall as high as the picture: what is slower is rounding, and has no arrow
 LONGEST = 0.17  # of the picture: the arrow of the largest value
 EDGES = np.array([(a, b) for a in range(8) for b in range(8) if a < b and (a ^ b) in (1, 2, 4)])
@@ -527,7 +528,7 @@ class LiveScene:
         self.bodies.show_axes(axes)
         self.bodies.cast_shadows(shadows)
         self._stage.cast_shadows(shadows)
-        self.bodies.show_through(PRESSURE in kinds)
+        self.bodies.show_through(THROUGH if PRESSURE in kinds else WITHIN if REACTIONS in kinds else None)
         self.overlays.show(kinds)
         self.sensors.show(SENSORS in kinds)
 
