@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dalembert as dal
+from dalembert.cli.viewer import scene_at_rest
+from dalembert.view.live import LiveViewer
 from dalembert.view.live_page import _draw, legend, limits
 from dalembert.view.live_server import Audience
 from dalembert.view.plots import FLAT
@@ -225,3 +227,26 @@ def test_colours_come_out_of_the_film_curve_of_the_page_as_they_are():
     for color in ([255, 0, 0], [255, 255, 255], [0, 0, 0]):  # out of reach: as near as there is
         sent = as_sent(np.array(color, float))
         assert np.all((sent >= 0.0) & (sent <= 255.0))
+
+
+def test_arrows_of_reactions_stand_at_their_own_joints():
+    """A run may have its joints in another order than the scene, and more of them than are drawn."""
+    scene = dal.Scene("two hang")
+    for name, x in (("left", 0.0), ("right", 3.0)):
+        scene.add_body(name, dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(x, 0, 0))
+        scene.hinge(name, dal.WORLD, name, at=(x, 0, 1), axis=(0, 1, 0))
+    frames = {
+        "time": [0.0], "position": [[(0, 0, 0), (3, 0, 0)]], "orientation": [[(1, 0, 0, 0)] * 2],
+        "reaction_force": [[(9, 0, 0), (0, 0, 5), (0, 0, 1)]],
+    }  # fmt: skip
+    with LiveViewer(scene_at_rest(scene), port=0, open_page=False) as viewer:
+        viewer.name_joints(["not drawn", "right", "left"])
+        viewer.show_kind("reaction forces")
+        viewer.push(frames)
+        handle = viewer._scene.overlays._arrows["reaction forces"]
+        assert handle.visible
+        up = {round(float(start[0])): end - start for start, end in np.asarray(handle.points)}
+        assert up[3][2] == pytest.approx(5.0 * up[0][2]) and abs(up[0][0]) < 1e-6
+        assert all(0.0 < batch.opacity < 1.0 for _, batch in viewer._scene.bodies.batches), "joints lie within bodies"
+        viewer.show_kind("reaction forces", False)
+        assert all(batch.opacity is None for _, batch in viewer._scene.bodies.batches)

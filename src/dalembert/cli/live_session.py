@@ -377,6 +377,7 @@ class LiveSession:
         session = self.session
         self.trouble, self._pace = "", 0.0
         self.viewer.name_forces(session.run.model.force_names)
+        self.viewer.name_joints(session.run.model.joint_names)
         self.viewer.use_samples(session.run.sensors)
         self.viewer.push(session.frames_since(0), session.run.released)
         self.viewer.show_warnings(session.run.warnings)

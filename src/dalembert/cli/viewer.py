@@ -25,6 +25,7 @@ class RunViewer:
         """Show this run of the scene from now on."""
         self.simulation = simulation
         self.viewer.name_forces(simulation.model.force_names)
+        self.viewer.name_joints(simulation.model.joint_names)
         self.viewer.use_samples(simulation.sensors)
         self._send()
 

@@ -188,6 +188,7 @@ class Record(Playback):
                 }
             )
             self.name_forces(trajectory.forces)
+            self.name_joints(trajectory.joints)
             self._running = False
             self.show_warnings(trajectory.warnings)
             self._look("recorded", aim=True)
@@ -197,6 +198,10 @@ class Record(Playback):
         """The frames hold works of these forces, (time, force)."""
         self._plots.set_names(forces, self._plots.masses)
         self._share.forces = list(forces)
+
+    def name_joints(self, joints: Sequence[str]) -> None:
+        """The frames hold reactions of these joints, (time, joint, 3)."""
+        self._scene.name_joints(joints)
 
     @property
     def frame_count(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from .viewpoint import ELEVATIONS, Aim, Focus, direction
 # Bodies: all of one shape are one batch, so that an update takes few messages -----------------------------------------
 
 CHOSEN = np.array([255, 214, 10])  # what the colour of the chosen body goes towards
-THROUGH = 0.12  # opacity of bodies that are seen through
+THROUGH, WITHIN = 0.12, 0.4  # opacity of bodies: what lies between them is seen; or what lies within them, as joints do
 ROUND = 60  # faces, from which on a shape is shaded as smooth
 
 
@@ -78,10 +78,10 @@ class LiveBodies:
         for _, handle in self.batches:
             handle.cast_shadow = handle.receive_shadow = on
 
-    def show_through(self, on: bool) -> None:
-        """Whether what is between bodies is seen through them."""
+    def show_through(self, opacity: float | None) -> None:
+        """See what is between and within bodies through them, which have this opacity; None for solid ones."""
         for _, handle in self.batches:
-            handle.opacity = THROUGH if on else None
+            handle.opacity = opacity
 
     def choose(self, body: int) -> None:
         """Light a body up; −1 for none."""
@@ -198,14 +198,15 @@ class LiveLinks:
 #
 # Each kind is one viser object. Lengths of arrows are relative to the largest value of their kind so far.
 
+REACTIONS = "reaction forces"
 ARROWS = {
     "velocities": (42, 140, 90), "angular momenta": (140, 80, 190), "contact forces": (214, 64, 56),
-    "reaction forces": (225, 130, 20),
+    REACTIONS: (225, 130, 20),
 }  # fmt: skip
 BOXES, PLANES, POINTS, CENTRE = "bounding boxes", "separating planes", "contact points", "centre of mass"
 PRESSURE, SENSORS = "contact pressure", "sensors"
 KINDS = (*ARROWS, PRESSURE, POINTS, PLANES, BOXES, CENTRE, SENSORS)
-UNITS = {"velocities": "m/s", "angular momenta": "kg m²/s", "contact forces": "N", "reaction forces": "N"}
+UNITS = {"velocities": "m/s", "angular momenta": "kg m²/s", "contact forces": "N", REACTIONS: "N"}
 FLAT = 1e-9  # of the speed of a fall as high as the picture: what is slower is rounding, and has no arrow
 LONGEST = 0.17  # of the picture: the arrow of the largest value
 EDGES = np.array([(a, b) for a in range(8) for b in range(8) if a < b and (a ^ b) in (1, 2, 4)])
@@ -483,6 +484,7 @@ class LiveScene:
         self.names = [body.name for body in drawing.bodies]
         self.extent, self.elevation = extent, ELEVATIONS[0]
         self._placed: dict[int, np.ndarray] = {}  # where this put the camera of each client
+        self._reacting: list[tuple[int, int]] = []  # joints whose reactions are drawn, and their rows in frames
         self._aims: dict[int, Aim] = {}  # of the clients whose camera follows something
         self._stage = Stage(server)
         self.focus = Focus(drawing, extent)
@@ -512,7 +514,10 @@ class LiveScene:
                 group.draw(particles)
             self.links.draw(time, position, orientation, particles)
             there = position, orientation, particles
-            joints = np.array([joint.b.at(*there) for joint in self.drawing.joints]).reshape(-1, 3)
+            joints = np.array([self.drawing.joints[j].b.at(*there) for j, _ in self._reacting]).reshape(-1, 3)
+            reactions = found.get("reaction_force")
+            if reactions is not None and self._reacting:
+                found = {**found, "reaction_force": np.asarray(reactions)[[row for _, row in self._reacting]]}
             self.overlays.draw(position, orientation, found, joints)
             self.sensors.draw(time, position, orientation)
         self.server.flush()  # viser would wait for the end of its interval, and merge some pictures with the next
@@ -523,9 +528,15 @@ class LiveScene:
         self.bodies.show_axes(axes)
         self.bodies.cast_shadows(shadows)
         self._stage.cast_shadows(shadows)
-        self.bodies.show_through(PRESSURE in kinds)
+        self.bodies.show_through(THROUGH if PRESSURE in kinds else WITHIN if REACTIONS in kinds else None)
         self.overlays.show(kinds)
         self.sensors.show(SENSORS in kinds)
+
+    def name_joints(self, names: Sequence[str]) -> None:
+        """Frames have the reactions of the joints of these names, in this order."""
+        rows = {name: row for row, name in enumerate(names)}
+        self._reacting = [(j, rows[joint.name]) for j, joint in enumerate(self.drawing.joints)
+                          if joint.is_marked and joint.name in rows]  # fmt: skip
 
     def release(self, released: Mapping[str, float]) -> None:
         """Joints and springs were let go at these times, s."""
