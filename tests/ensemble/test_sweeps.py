@@ -144,7 +144,7 @@ def test_a_run_that_an_event_stops_ends_in_nan_and_says_when():
 @pytest.mark.parametrize(
     ("over", "more", "reason"),
     [
-        ({"width": [1.0]}, {}, "ball has no parameter 'width'; build\\(\\) takes height, speed"),
+        ({"width": [1.0]}, {}, "ball has no parameter 'width'; its build\\(\\) takes height, speed"),
         ({"height": []}, {}, "'height' has no values"),
         ({"height": [1.0, 2.0, 1.0]}, {}, "'height' has the value 1.0 twice"),
         ([], {}, "there are no samples"),

@@ -125,7 +125,7 @@ def test_what_cannot_be_filmed_is_said(run, tmp_path):
     with pytest.raises(ValueError, match=r"unsupported format '\.xyz'; the name must end in one of \.png"):
         run.save_picture(tmp_path / "run.xyz", **SMALL)
     empty = {"position": np.zeros((0, 1, 3)), "orientation": np.zeros((0, 1, 4)), "kinetic": [], "potential": []}
-    with pytest.raises(ValueError, match="no instants"):
+    with pytest.raises(ValueError, match="no frames"):
         Trajectory.from_arrays({"time": [], **empty}, bodies=["lone"]).save_picture(tmp_path / "run.png", **SMALL)
 
 

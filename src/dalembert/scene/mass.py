@@ -45,7 +45,7 @@ def validate_inertia(name: str, inertia: NumbersLike, *, rtol: float = 1e-6) -> 
     if first <= 4.0 * np.finfo(float).eps * third or first < np.finfo(float).tiny:
         raise ValueError(
             f"{name}: inertia is not positive definite ({moments}); give the body an extent in all three directions, "
-            "or use a particle"
+            "or add a particle with add_particles"
         )
     if third - first - second > rtol * third:
         raise ValueError(
