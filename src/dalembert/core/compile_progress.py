@@ -28,6 +28,7 @@ LABELS = {
     "contact.joint_space_continuous": "impacts of fast robots", "contact.mechanism_impacts": "impacts of mechanisms",
     "contact.step": "contact solver",
     "contact.joint_space": "contact of robots", "contact": "contact", "dynamics": "rigid bodies and joints",
+    "dynamics.cables": "cables", "sensors": "sensors",
     "impact": "contact by events", "integrate": "integration methods", "collide.detect": "collision detection",
     "collide.narrow_phase": "collision of shapes", "collide.particles": "collision of particles",
     "collide": "collision queries", "dynamics.joint_space": "joint coordinates",

@@ -270,8 +270,7 @@ def is_free(p, q, radius, sense):
     square = dx * dx + dy * dy
     foot = -(p[0] * dx + p[1] * dy)
     aside = sense * (dy * p[0] - dx * p[1])  # of the centre, times the length: positive on the inner side
-    between = foot > 0.0 and foot < square  # else an end is nearest to the axis, and outside the cylinder
-    return aside > 0.0 and (not between or aside * aside >= radius * radius * square)
+    return foot > 0.0 and foot < square and aside > 0.0 and aside * aside >= radius * radius * square
 
 
 @njit

@@ -131,7 +131,7 @@ class Thread:
             np.array(rows, tables.TABLE).view(np.recarray), image, np.array(more, tables.VARIED).view(np.recarray),
             run._y, run._dydt, np.full_like(run._y, np.nan), *z, targets, record.shared, record.times,
             record.states.reshape(-1), record.energies.reshape(-1), record.errors.reshape(-1), record.error_rates.reshape(-1),
-            record.outcomes, record.sampled.rates, np.zeros(len(record.sampled.rates), np.int64), record.sampled.count,
+            record.outcomes, record.sampled.rates, np.zeros(len(record.sampled.rates), np.int64), record.sampled.counts,
             record.sampled.times.reshape(-1), record.sampled.states.reshape(-1), record.sampled.z.reshape(-1),
         )  # fmt: skip
         self._table = address_table(self.tables)

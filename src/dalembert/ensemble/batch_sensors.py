@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class SampledStates(NamedTuple):
-    """What the kernel keeps of m members at s samples each, at most. count : (m,) of each. times : (m, s) s. states : (m, s,
+    """What the kernel keeps of m members at s samples each, at most. counts : (m,) of each. times : (m, s) s. states : (m, s,
     n). z : (m, s, k) in joint coordinates, else k is 0. rates : (r,) Hz, of the sensors."""
 
-    count: np.ndarray
+    counts: np.ndarray
     times: np.ndarray
     states: np.ndarray
     z: np.ndarray
@@ -108,7 +108,7 @@ class BatchSensors(Mapping[str, BatchReading]):
         return len(self._sensors)
 
     def __repr__(self) -> str:
-        return f"<Sensors: {', '.join(self._sensors) or 'none'}, of {len(self._sampled.count)} members>"
+        return f"<Sensors: {', '.join(self._sensors) or 'none'}, of {len(self._sampled.counts)} members>"
 
     def attach(self, dataset: xarray.Dataset) -> None:
         """Add the samples of all sensors to a dataset with the axis member."""
@@ -120,7 +120,7 @@ class BatchSensors(Mapping[str, BatchReading]):
         """The samples of all members."""
         found: list[dict[str, Any]] = []
         shared = _Instants(self._template)
-        for member in range(len(self._sampled.count)):
+        for member in range(len(self._sampled.counts)):
             run = self._workspace(member)
             instants = shared if run is self._template else _Instants(run)
             instants.begin(self._varied if run is self._template else [], member, self._seeds)
@@ -168,7 +168,7 @@ class _Instants:
     def samples(self, sampled: SampledStates, member: int) -> dict[str, Any]:
         """The samples of a member, by name."""
         run, mechanism = self._run, self._run._mechanism
-        for k in range(int(sampled.count[member])):
+        for k in range(int(sampled.counts[member])):
             time, y = float(sampled.times[member, k]), sampled.states[member, k]
             run._y[:] = y
             if isinstance(mechanism, JointMechanism):

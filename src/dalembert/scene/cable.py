@@ -227,7 +227,7 @@ def _is_free(p: NDArray[np.float64], q: NDArray[np.float64], radius: float, sens
     d = q[:2] - p[:2]
     foot, aside = -float(p[:2] @ d), sense * float(d[1] * p[0] - d[0] * p[1])
     square = float(d @ d)
-    return aside > 0.0 and (not 0.0 < foot < square or aside * aside >= radius * radius * square)
+    return 0.0 < foot < square and aside > 0.0 and aside * aside >= radius * radius * square
 
 
 def _place_pulley(i: int, element: Element, found: Trace) -> None:
