@@ -27,7 +27,7 @@ CLOSE, FIRST_LOOK, WARM = 0.1, 5, 12
 # Residual over the typical speed at which the interior point ends, at the first two starts and, of that, at the others; and
 # NEAR the tolerance
 HANDOVER, LATER, NEAR = 1e-5, 1e-3, 10.0
-MULTIPLIERS, STARTS = 60, 4  # most factorizations after it, and starts
+MULTIPLIERS, STARTS = 80, 4  # most factorizations after it, and starts
 INSIDE, FURTHER = 3.0, 10.0  # how far inside the cones a start is, and how much further every other one
 # Steps of the interior point without progress, where it adapts De Saxcé's term, and from a warm start that is jammed
 PATIENCE, PATIENT, JAMMED = 15, 25, 5
