@@ -4,8 +4,9 @@ A stage of particles moves the bodies that they touch, with their inertia and th
 impulses of contacts between bodies, of stops, dry friction and ideal motors, nor, in maximal coordinates, those of motors and
 springs of joints. So it assumes what these give to the velocities of bodies, `assumed`. The bodies' own step, with the forces
 of the particles, says what they gave indeed: the difference of the velocities at the end is added, and both steps are made
-again from where they began. Where nothing of the kind acts, there is one round. So it is in scenes without joints: there
-boxes in a net of stiff springs, whose stages often end unsolved, had larger errors of energy with rounds than without.
+again from where they began. Where nothing of the kind acts, there is one round. So it is where bodies have no joints and
+particles have energies: boxes in a net of stiff springs, whose stages often end unsolved, had larger errors of energy with
+rounds than without (`stepping.takes_rounds`).
 
 With a body at rest on the ground the error shrinks by m/(m + M) a round, m the mass of the particles on it and M its own.
 Aitken's factor (B. Irons, R. Tuck, Int. J. Numer. Meth. Eng. 1, 1969) makes one mode exact in two. The next step starts from
