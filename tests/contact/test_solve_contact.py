@@ -417,3 +417,24 @@ def test_a_problem_without_solution_says_so_and_names_the_contacts():
 def test_a_budget_that_is_used_up_says_so():
     found = random_pile(3, 30).solve(max_iterations=2)
     assert not found.converged and found.iterations <= 2 and "All 2 factorizations were used" in found.status
+
+
+def test_a_box_that_slides_and_turns_on_four_corners_has_more_than_one_motion():
+    """Which diagonal bears it is open, and friction at the corners has other directions: solutions from other starts all
+    satisfy Coulomb's law to rounding, and differ in their velocities."""
+    pulled = 9.81 / 240
+    masses, jacobian = np.diag([1.0, 1.0, 1.0, 1 / 6, 1 / 6, 1 / 6]), []
+    for x, y in ((0.5, 0.5), (-0.5, 0.5), (-0.5, -0.5), (0.5, -0.5)):
+        arm = np.array([[0, 0.1, y], [-0.1, 0, -x], [-y, x, 0]])  # of a corner 0.1 m below the centre
+        jacobian.append(np.hstack([np.eye(3), -arm])[[2, 0, 1]])
+    jacobian, before = np.vstack(jacobian), np.array([1.0, 0, -pulled, 0, 0, 2.0])
+    slip = (jacobian @ before).reshape(4, 3)[:, 1:]
+    found = []
+    for share in (0.24, -0.24):
+        start = np.zeros((4, 3))
+        start[:, 0] = pulled * (0.25 + share * np.array([1, -1, 1, -1]))
+        start[:, 1:] = -0.5 * start[:, :1] * slip / np.linalg.norm(slip, axis=1)[:, None]
+        solution = dal.solve_contact(masses, jacobian, before, 0.5, start=start, tolerance=1e-12)
+        assert solution.converged and solution.residuals.natural_map < 1e-12
+        found.append(solution.velocity)
+    assert np.abs(found[0] - found[1]).max() > 0.01  # m/s, a quarter of what gravity adds in the step

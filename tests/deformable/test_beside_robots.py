@@ -444,3 +444,20 @@ def test_a_state_that_is_not_finite_is_told_of():
     run.state.particle_momentum[3] = np.nan
     with pytest.raises((ValueError, dal.SimulationError)):
         run.advance(0.1)
+
+
+# Bodies without joints ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["time_stepping", "implicit_euler", "linear_implicit_euler"])
+@pytest.mark.parametrize("grain, fastest", [(0.05, 1e-6), (0.5, 1e-6), (5.0, 2e-4)])
+def test_grains_rest_on_a_free_plate_that_stands_on_the_ground(grain, fastest, method):
+    """Without rounds they would move at g h (1 + m/M), 0.04 to 0.45 m/s, and sink into the plate by up to 2 mm."""
+    scene = dal.Scene("grains", material=RUBBER)
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("plate", dal.Box(1.0, 1.0, 0.2), mass=1.0, position=(0, 0, 0.1))
+    places = [(x, y, 0.22) for x in (-0.2, 0.2) for y in (-0.2, 0.2)]
+    scene.add_particles("grains", places, mass=0.5 * grain, radius=0.02, material=RUBBER)
+    run = dal.simulate(scene, 0.25, dt=1 / 240, method=method)
+    assert np.abs(run.state.particle_velocity).max() < fastest
+    np.testing.assert_allclose(run.state.particle_position[:, 2], 0.22, rtol=0, atol=1e-6)

@@ -83,7 +83,7 @@ def test_many_events_in_a_short_time_are_warned_of_with_the_pair_and_not_without
     for k in range(20 * MANY):
         pair = ("cup", "plate") if k % 4 else ("cup", "world")
         if k == MANY - 1:
-            with pytest.warns(SimulationWarning, match="1500 of them between 'cup' and 'plate'"):
+            with pytest.warns(SimulationWarning, match="375 of them between 'cup' and 'plate'"):
                 repeats.count(1e-6 * k, 1.0, k, pair)
             warned += 1
         else:

@@ -4,9 +4,9 @@ A stage of particles moves the bodies that they touch, with their inertia and th
 impulses of contacts between bodies, of stops, dry friction and ideal motors, nor, in maximal coordinates, those of
 motors and springs of joints. So it assumes their effect on the velocities of bodies, `assumed`. The bodies' own step,
 with the forces of the particles, computes the actual effect: the difference of the final velocities is added, and both
-steps are repeated from the same state. Without such forces there is one round. Scenes without joints also have one
-round: boxes in a net of stiff springs, whose stages often end unsolved, had larger energy errors with rounds than
-without.
+steps are repeated from the same state. Without such forces there is one round. Scenes
+without joints whose particles have energies also have one round: boxes in a net of stiff springs, whose stages often
+end unsolved, had larger energy errors with rounds than without (`stepping.takes_rounds`).
 
 With a body at rest on the ground the error shrinks by m/(m + M) a round, m the mass of the particles on it and M its
 own. Aitken's factor (B. Irons, R. Tuck, Int. J. Numer. Meth. Eng. 1, 1969) makes one mode exact in two. The next step

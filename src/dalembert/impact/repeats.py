@@ -19,7 +19,7 @@ from ..core.status import NoSolution, warn
 
 AT_ONCE = 200  # most events at one instant
 INSTANT = 1e-7  # of size / speed: events of one contact that are nearer in time are the same
-MANY = 2000  # events: so many in less than `SHORT` of simulated time are said to be many
+MANY = 500  # events, which take seconds: so many in less than `SHORT` of simulated time are said to be many
 SHORT = 0.1  # s
 MOST_WARNINGS = 3  # of one run
 
