@@ -21,7 +21,9 @@ from ..core.simd import four, plus4, spread, store, times4
 from .kinds import Energy, register
 from .matrices import (
     add_nine,
+    determinants,
     factors,
+    inverses,
     nine,
     point,
     product,
@@ -51,7 +53,7 @@ class Cloth(Energy):
         k_u, k_v = (resolver.positive("stretch", stiffness, "N/m") for stiffness in along)
         k_s, time = resolver.number("shear", self.shear, 0.0), resolver.number("damping", self.damping, 0.0)
         return group, {
-            "nodes": rows + group.first, "inverse": np.linalg.inv(edges).reshape(-1, 4), "area": area, "stretch_u": k_u,
+            "nodes": rows + group.first, "inverse": inverses(edges).reshape(-1, 4), "area": area, "stretch_u": k_u,
             "stretch_v": k_v, "shear": k_s, "stretch_damping": time * max(k_u, k_v), "shear_damping": time * k_s,
         }  # fmt: skip
 
@@ -81,7 +83,7 @@ def material_edges(
     else:
         first = coordinates[rows[:, 0]]
         edges = np.stack([coordinates[rows[:, 1]] - first, coordinates[rows[:, 2]] - first], axis=2)
-    area = 0.5 * np.abs(np.linalg.det(edges))
+    area = 0.5 * np.abs(determinants(edges))
     flat = area <= FLAT * np.abs(edges).max(axis=(1, 2)) ** 2
     if flat.any():
         i = int(np.argmax(flat))

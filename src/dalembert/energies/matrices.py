@@ -1,7 +1,10 @@
 """Gradients and Hessians of an element from 3-vectors and 3×3 matrices (nine floats, row by row), and their sums.
 
-`out` holds the energy, the gradient and the Hessian of an element of k nodes: 1 + 3 k + 9 k² numbers.
+`out` holds the energy, the gradient and the Hessian of an element of k nodes: 1 + 3 k + 9 k² numbers. Inverses of rest shapes
+are at the end.
 """
+
+import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.math3 import add_scaled, scale
@@ -232,3 +235,35 @@ def add_product(values, slot, a, b):
     if slot & 1 == 1:
         a, b = b, a
     add_nine(values, 9 * (slot >> 1), product(a, b))
+
+
+# Rest shapes ------------------------------------------------------------------------------------------------------------
+# In NumPy, when a scene is compiled. LAPACK is not used: its kernels differ from processor to processor, and with them the
+# last bits of what they compute.
+
+
+def determinants(m: np.ndarray) -> np.ndarray:
+    """The determinants of (k, 2, 2) or (k, 3, 3) matrices, with the same bits on every processor."""
+    if m.shape[1] == 2:
+        return np.asarray(m[:, 0, 0] * m[:, 1, 1] - m[:, 0, 1] * m[:, 1, 0])
+    first = adjugates(m)[:, :, 0]
+    return np.asarray(m[:, 0, 0] * first[:, 0] + m[:, 0, 1] * first[:, 1] + m[:, 0, 2] * first[:, 2])
+
+
+def adjugates(m: np.ndarray) -> np.ndarray:
+    """The transposed cofactors of (k, 2, 2) or (k, 3, 3) matrices: M adj M = det M."""
+    found = np.empty_like(m)
+    if m.shape[1] == 2:
+        found[:, 0, 0], found[:, 0, 1], found[:, 1, 0], found[:, 1, 1] = m[:, 1, 1], -m[:, 0, 1], -m[:, 1, 0], m[:, 0, 0]
+        return found
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            found[:, a, i] = m[:, j, b] * m[:, k, c] - m[:, j, c] * m[:, k, b]
+    return found
+
+
+def inverses(m: np.ndarray) -> np.ndarray:
+    """The inverses of (k, 2, 2) or (k, 3, 3) matrices, with the same bits on every processor."""
+    return np.asarray(adjugates(m) / determinants(m)[:, None, None])

@@ -24,6 +24,7 @@ from ..core.math3 import add, add_scaled, cross, dot, scale
 from ..core.simd import store
 from .determinant import add_positive, edges, put_determinant_hessian, put_edge_gradient
 from .kinds import Energy, register
+from .matrices import inverses
 from .volume import require_upright
 
 
@@ -49,7 +50,7 @@ class Tetrahedra(Energy):
             )
         edges = np.swapaxes(group.position[rows[:, 1:]] - group.position[rows[:, :1]], 1, 2)
         return group, {
-            "nodes": rows + group.first, "inverse": np.linalg.inv(edges).reshape(-1, 9), "volume": volume,
+            "nodes": rows + group.first, "inverse": inverses(edges).reshape(-1, 9), "volume": volume,
             "mu": e / (2.0 * (1.0 + nu)), "lame": e * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)),
             "viscosity": resolver.number("viscosity", self.viscosity, 0.0),
         }  # fmt: skip

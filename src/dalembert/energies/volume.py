@@ -14,6 +14,7 @@ from ..core.math3 import add_scaled, cross, dot, scale
 from ..core.simd import store
 from .determinant import add_positive, edges, put_determinant_hessian, put_edge_gradient
 from .kinds import Energy, register
+from .matrices import determinants
 
 FLAT = 1e-12  # of the cube of its longest side: a smaller volume is rounding
 
@@ -38,7 +39,7 @@ class Volumes(Energy):
 def require_upright(owner: str, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The volumes of tetrahedra (m³). Raises ValueError for one that is flat or turned inside out."""
     edges = x[rows[:, 1:]] - x[rows[:, :1]]
-    volume = np.linalg.det(edges) / 6.0
+    volume = determinants(edges) / 6.0
     flat = volume <= FLAT * np.abs(edges).max(axis=(1, 2)) ** 3
     if flat.any():
         i = int(np.argmax(flat))
