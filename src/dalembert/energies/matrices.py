@@ -254,7 +254,12 @@ def adjugates(m: np.ndarray) -> np.ndarray:
     """The transposed cofactors of (k, 2, 2) or (k, 3, 3) matrices: M adj M = det M."""
     found = np.empty_like(m)
     if m.shape[1] == 2:
-        found[:, 0, 0], found[:, 0, 1], found[:, 1, 0], found[:, 1, 1] = m[:, 1, 1], -m[:, 0, 1], -m[:, 1, 0], m[:, 0, 0]
+        found[:, 0, 0], found[:, 0, 1], found[:, 1, 0], found[:, 1, 1] = (
+            m[:, 1, 1],
+            -m[:, 0, 1],
+            -m[:, 1, 0],
+            m[:, 0, 0],
+        )
         return found
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
