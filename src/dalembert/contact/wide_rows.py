@@ -398,8 +398,8 @@ def improve_w(u, mu, wide, at):
     return (d_n, minus_w(new_t, old_t), minus_w(new_s, old_s))
 
 
-# The points of a group depend on each other: each needs the velocities that the one before left, and the processor waits for
-# most of the time. So two groups of a colour, which are independent, are swept together.
+# The points of a group depend on each other: each needs the velocities that the one before left. So two groups of a colour,
+# which are independent, are swept together.
 
 
 @inlined
