@@ -18,11 +18,13 @@ wheel: $(VENV)/installed
 	$(BIN)/python -m dalembert.cli.build_library out/library
 	$(BIN)/uv build --quiet --wheel --out-dir dist
 
-# Checks run beside the wheel, as most of them use one core; kernels are compiled before the tests, on all cores.
+# Checks run beside the wheel, as most of them use one core; kernels are compiled before the tests, on all cores; tests in a
+# browser run alone, as what a person does there is timed.
 test: $(VENV)/tested
 	$(MAKE) --jobs=2 check wheel
 	$(BIN)/dalembert compile
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view
+	$(BIN)/python -m pytest tests/view
 
 # The oldest Numba that is allowed (the newest is in requirements.lock), as parts of Numba are used that are not documented.
 oldest: $(VENV)-oldest/installed

@@ -121,7 +121,7 @@ def test_both_ends_of_a_joint_are_one_body():
         (lambda s: s.rod("j", "one", "two", (0, 0, 0), (1, 0, 0), length=-1.0), "'j'.*length"),
         (lambda s: s.rod("j", "one", "two", (0, 0, 0), (1, 0, 0), length=np.nan), "'j'.*length"),
         (lambda s: s.gear("j", "one", "two", 1.0), "'j'.*no joint"),
-        (lambda s: s.gear("j", s.ball("b", "one", "two", (0, 0, 0)), "b", 1.0), "'j'.*no coordinate"),
+        (lambda s: s.gear("j", s.ball("b", "one", "two", (0, 0, 0)), "b", 1.0), "'j'.*no single coordinate"),
         (lambda s: s.constraint("j", ["one"], lambda x, q: x[0], 7), "'j'.*1 to 6 rows"),
         (lambda s: s.constraint("j", [], lambda x, q: x[0], 3), "'j'.*1 to 4 bodies"),
         (lambda s: s.constraint("j", ["one"], lambda x, q: x[0], 3, bias=lambda x: x), "'j'.*both"),

@@ -70,7 +70,7 @@ def test_names_of_links():
     with pytest.raises(ValueError, match="'bob'"):
         scene.add_link("bob")
     scene.add_link("tool")
-    with pytest.raises(ValueError, match="a link has that name"):
+    with pytest.raises(ValueError, match="a link already has that name"):
         scene.add_body("tool", dal.Sphere(0.1), mass=1.0)
     with pytest.raises(ValueError, match="armature of 'pivot'"):
         scene.armature("pivot", -1.0)

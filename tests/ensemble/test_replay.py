@@ -150,7 +150,7 @@ def test_a_controller_is_not_in_the_record_and_has_to_be_given():
 
     control = {"controller": push, "control_rate": 50.0}
     trajectory = dal.simulate(driven(), 0.5, **control).trajectory
-    with pytest.raises(ValueError, match=r"cannot hold: controller \(.*push"):
+    with pytest.raises(ValueError, match=r"cannot be recorded: controller \(.*push"):
         dal.replay(trajectory, driven)
     assert dal.replay(trajectory, driven, controller=push).same
 

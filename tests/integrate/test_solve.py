@@ -94,7 +94,7 @@ def test_a_change_of_shape_is_reported():
         ({"rtol": 0.0, "atol": 0.0}, "rtol and atol"),
         ({"times": [0.5, 0.2]}, "strictly increasing"),
         ({"times": [0.5, 1.2]}, "lie in"),
-        ({"times": [0.5], "dense": True}, "not both"),
+        ({"times": [0.5], "dense": True}, "exclude each other"),
         ({"max_steps": 0}, "max_steps"),
         ({"max_step": 0.0}, "max_step must"),
         ({"events": [Event(lambda t, y: t, direction=2)]}, "direction"),

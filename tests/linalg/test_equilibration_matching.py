@@ -68,7 +68,7 @@ def test_a_long_way_is_found_where_every_column_has_to_change_its_row():
 
 def test_the_message_counts_what_can_be_matched_and_names_what_is_left():
     lacking = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
-    with pytest.raises(ValueError, match=r"at most 2 of 3 columns .*; column 2 and row 1 are left"):
+    with pytest.raises(ValueError, match=r"at most 2 of 3 columns .*; column 2 and row 1 are unmatched"):
         dal.matching(lacking)
     with pytest.raises(ValueError, match="structurally singular"):
         dal.equilibrate(lacking)

@@ -122,7 +122,7 @@ def test_a_joint_that_carries_no_mass_is_held(tmp_path):
                    JOINT.format("a", "b", "continuous", ""), JOINT.format("b", "c", "continuous", ""))  # fmt: skip
     model = dal.load_model(file)
     assert model.scene.joints["bc"].kind == "weld"
-    assert any("'bc'" in warning.message and "no mass" in warning.message for warning in model.warnings)
+    assert any("'bc'" in warning.message and "without mass" in warning.message for warning in model.warnings)
 
 
 def test_a_floating_root_without_mass_goes_with_what_it_carries(tmp_path):

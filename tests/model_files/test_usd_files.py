@@ -254,7 +254,7 @@ def test_what_cannot_be_made_names_the_prim(tmp_path):
         assert words in str(error.value)
     with pytest.raises(ValueError, match="does not exist"):
         dal.load_usd(tmp_path / "nothing.usda")
-    with pytest.raises(ValueError, match=r"no \.usda, \.usdc, \.usd file"):
+    with pytest.raises(ValueError, match=r"not a \.usda, \.usdc, \.usd file"):
         load(tmp_path, "", name="model.txt")
 
 

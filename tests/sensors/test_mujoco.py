@@ -80,7 +80,7 @@ def model(sensor, more="", actuator=""):
         (model('<framequat objtype="body" objname="b"/>'), "objtype xbody"),
         (
             model('<jointpos joint="k"/>', '<body name="c"><joint name="k" type="ball"/><geom size=".1"/></body>'),
-            "no hinge",
+            "not a movable hinge or slider",
         ),
         (model('<actuatorfrc actuator="m"/>', actuator='<motor name="m" joint="x" gear="3"/>'), "gear"),
         (model('<gyro site="s" cutoff="2"/>'), "cutoff"),

@@ -268,14 +268,6 @@ def test_samples_are_read_only():
 # Other ways to run ----------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_warns_that_it_samples_no_sensors():
-    scene = dal.Scene("thrown")
-    scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
-    scene.add_sensor(sensors.Imu("imu", "ball"))
-    with pytest.warns(dal.SimulationWarning, match="sensors are not sampled in a batch"):
-        dal.run_batch(scene, 0.1, method="rk4", dt=0.01)
-
-
 def test_a_sweep_reads_sensors_of_each_member():
     def build(spin=1.0):
         scene = dal.Scene("spinning", gravity=(0, 0, 0))

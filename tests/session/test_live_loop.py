@@ -104,7 +104,7 @@ def test_a_saved_run_is_replayed_and_a_taken_port_is_named(tmp_path):
     viewer = dal.show(file, port=0, open_page=False, wait=False)
     try:
         assert isinstance(viewer, LiveViewer) and viewer.frame_count == len(run.trajectory)
-        with pytest.raises(ValueError, match="takes no dt"):
+        with pytest.raises(ValueError, match="leave out dt"):
             dal.show(file, port=0, open_page=False, wait=False, dt=0.1)
     finally:
         viewer.close()

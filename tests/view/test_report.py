@@ -164,5 +164,5 @@ def test_a_run_with_least_content_and_an_empty_one(tmp_path):
     bare = Trajectory.from_arrays({**variables, "potential": [0.0]}, bodies=["lone"])
     assert write_report(bare, tmp_path / "bare.html").stat().st_size > 10_000
     empty = {name: np.asarray(values)[:0] for name, values in variables.items()}
-    with pytest.raises(ValueError, match="empty"):
+    with pytest.raises(ValueError, match="no frames"):
         write_report(Trajectory.from_arrays({**empty, "potential": []}, bodies=["lone"]), tmp_path / "empty.html")

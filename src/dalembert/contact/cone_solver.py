@@ -58,7 +58,7 @@ def run(problem):
     for start in range(STARTS):
         if step.residual <= step.tolerance or step.iterations >= step.max_iterations:
             break
-        if start > 0 and is_jammed(problem):
+        if start == 1 and is_jammed(problem):
             break
         if start > 1:
             sweep_contacts(problem)
@@ -79,8 +79,7 @@ def run_start(start, jammed, problem):
     run_interior(problem, factor, max(handover, NEAR * step.tolerance), adapts, patience)
     if start == 0:  # later ones go on from where they are: from the best, multipliers have failed before
         load_best(problem)
-    if not is_jammed(problem):
-        run_multipliers(problem, MULTIPLIERS)
+    run_multipliers(problem, MULTIPLIERS)
 
 
 @njit

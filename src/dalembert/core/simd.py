@@ -80,24 +80,27 @@ def is_finite(a):
 
 
 @functools.cache
+def lanes(count):
+    """Numba's type of so many numbers in one register, or in several."""
+
+    class Lanes(types.Type):
+        def __init__(self):
+            super().__init__(f"{count} lanes")
+
+    @extending.register_model(Lanes)
+    class LanesModel(extending.models.PrimitiveModel):
+        def __init__(self, manager, kind):
+            super().__init__(manager, kind, ir.VectorType(ir.DoubleType(), count))
+
+    return Lanes()
+
+
+def _four():
+    return lanes(4)
+
+
 def _vector():
     return ir.VectorType(ir.DoubleType(), 4)
-
-
-@functools.cache
-def _four():
-    """Numba's type of four numbers."""
-
-    class Four(types.Type):
-        def __init__(self):
-            super().__init__("four")
-
-    @extending.register_model(Four)
-    class FourModel(extending.models.PrimitiveModel):
-        def __init__(self, manager, kind):
-            super().__init__(manager, kind, _vector())
-
-    return Four()
 
 
 def _vector_of(array_type):
@@ -184,14 +187,6 @@ def subtract_listed4(typing_context, array, indices, at, shift, value):
 
 
 @intrinsic
-def part4(typing_context, value, k):
-    """One of the four."""
-    return types.float64(_four(), types.int64), lambda context, builder, signature, arguments: builder.extract_element(
-        *arguments
-    )
-
-
-@intrinsic
 def total4(typing_context, value):
     """The sum of the four."""
 
@@ -228,15 +223,15 @@ def spread(typing_context, value):
     return _four()(types.float64), generate
 
 
+# Arithmetic takes values of any number of lanes: see `simd_wide`.
+
+
 def _operator(instruction):
-    """The function that does an operation on each two of eight numbers."""
+    """The function that does an operation on each two numbers."""
 
     @intrinsic
     def operate(typing_context, a, b):
-        four = _four()
-        return four(four, four), lambda context, builder, signature, arguments: getattr(builder, instruction)(
-            *arguments
-        )
+        return a(a, b), lambda context, builder, signature, arguments: getattr(builder, instruction)(*arguments)
 
     return operate
 
@@ -247,12 +242,45 @@ plus4, minus4, times4, over4 = map(_operator, ("fadd", "fsub", "fmul", "fdiv"))
 @intrinsic
 def larger4(typing_context, a, b):
     """The larger of each two."""
-    four = _four()
 
     def generate(context, builder, signature, arguments):
         return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
 
-    return four(four, four), generate
+    return a(a, b), generate
+
+
+@intrinsic
+def select4(typing_context, a, b, value, other):
+    """`value` where a > b, `other` elsewhere."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
+
+    return a(a, b, value, other), generate
+
+
+@intrinsic
+def largest4(typing_context, a):
+    """The largest of the numbers."""
+
+    def generate(context, builder, signature, arguments):
+        largest = builder.extract_element(arguments[0], _index(0))
+        for k in range(1, arguments[0].type.count):
+            part = builder.extract_element(arguments[0], _index(k))
+            largest = builder.select(builder.fcmp_ordered(">", part, largest), part, largest)
+        return largest
+
+    return types.float64(a), generate
+
+
+@intrinsic
+def part4(typing_context, value, k):
+    """One of the numbers."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.extract_element(*arguments)
+
+    return types.float64(value, types.int64), generate
 
 
 @intrinsic
@@ -265,31 +293,6 @@ def where4(typing_context, a, b, value):
         return builder.select(builder.fcmp_ordered(">", *arguments[:2]), arguments[2], zero)
 
     return four(four, four, four), generate
-
-
-@intrinsic
-def select4(typing_context, a, b, value, other):
-    """`value` where a > b, `other` elsewhere."""
-    four = _four()
-
-    def generate(context, builder, signature, arguments):
-        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
-
-    return four(four, four, four, four), generate
-
-
-@intrinsic
-def largest4(typing_context, a):
-    """The largest of the four."""
-
-    def generate(context, builder, signature, arguments):
-        largest = builder.extract_element(arguments[0], _index(0))
-        for k in range(1, 4):
-            part = builder.extract_element(arguments[0], _index(k))
-            largest = builder.select(builder.fcmp_ordered(">", part, largest), part, largest)
-        return largest
-
-    return types.float64(_four()), generate
 
 
 def _shuffled(*order):
@@ -356,5 +359,5 @@ if DISABLED:
 
 @inlined
 def dot4(a, b):
-    """a · b of vectors of three, each number four of them."""
+    """a · b of vectors of three, one a lane."""
     return plus4(plus4(times4(a[0], b[0]), times4(a[1], b[1])), times4(a[2], b[2]))

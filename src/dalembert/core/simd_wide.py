@@ -5,34 +5,20 @@ over them would do, in the same order, so that results do not depend on the proc
 such values.
 """
 
-import functools
-
 import numpy as np
 
-from .jit import DISABLED, cgutils, extending, inlined, intrinsic, ir, types
+from .jit import DISABLED, cgutils, inlined, intrinsic, ir, types
+from .simd import dot4, lanes, larger4, largest4, minus4, over4, part4, plus4, select4, times4
 
 WIDTH = 8
 
 
-@functools.cache
+def _wide():
+    return lanes(WIDTH)
+
+
 def _vector():
     return ir.VectorType(ir.DoubleType(), WIDTH)
-
-
-@functools.cache
-def _wide():
-    """Numba's type of WIDTH numbers."""
-
-    class Wide(types.Type):
-        def __init__(self):
-            super().__init__("wide")
-
-    @extending.register_model(Wide)
-    class WideModel(extending.models.PrimitiveModel):
-        def __init__(self, manager, kind):
-            super().__init__(manager, kind, _vector())
-
-    return Wide()
 
 
 def _index(k):
@@ -99,14 +85,6 @@ def exceeds_w(typing_context, counts, at, k):
     return _wide()(counts, types.int64, types.int64), generate
 
 
-@intrinsic
-def part_w(typing_context, value, lane):
-    """One of the numbers."""
-    return types.float64(_wide(), types.int64), lambda context, builder, signature, arguments: builder.extract_element(
-        *arguments
-    )
-
-
 def _sources(rows, step):
     """One stage of a transposition: blocks of `step` numbers of rows k and k + step are exchanged. Yields, of each row, the
     two rows and the numbers of their elements that it is made of."""
@@ -139,20 +117,8 @@ def transpose_w(typing_context, rows):
 # Arithmetic -------------------------------------------------------------------------------------------------------------
 
 
-def _operator(instruction):
-    """The function that does an operation on each two numbers."""
-
-    @intrinsic
-    def operate(typing_context, a, b):
-        wide = _wide()
-        return wide(wide, wide), lambda context, builder, signature, arguments: getattr(builder, instruction)(
-            *arguments
-        )
-
-    return operate
-
-
-plus_w, minus_w, times_w, over_w = map(_operator, ("fadd", "fsub", "fmul", "fdiv"))
+plus_w, minus_w, times_w, over_w, larger_w = plus4, minus4, times4, over4, larger4
+select_w, largest_w, part_w, dot_w = select4, largest4, part4, dot4
 
 
 def _function(name):
@@ -171,42 +137,6 @@ def _function(name):
 
 
 sqrt_w, magnitude_w = map(_function, ("sqrt", "fabs"))
-
-
-@intrinsic
-def larger_w(typing_context, a, b):
-    """The larger of each two."""
-    wide = _wide()
-
-    def generate(context, builder, signature, arguments):
-        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
-
-    return wide(wide, wide), generate
-
-
-@intrinsic
-def select_w(typing_context, a, b, value, other):
-    """`value` where a > b, `other` elsewhere."""
-    wide = _wide()
-
-    def generate(context, builder, signature, arguments):
-        return builder.select(builder.fcmp_ordered(">", *arguments[:2]), *arguments[2:])
-
-    return wide(wide, wide, wide, wide), generate
-
-
-@intrinsic
-def largest_w(typing_context, a):
-    """The largest of the numbers."""
-
-    def generate(context, builder, signature, arguments):
-        largest = builder.extract_element(arguments[0], _index(0))
-        for k in range(1, WIDTH):
-            part = builder.extract_element(arguments[0], _index(k))
-            largest = builder.select(builder.fcmp_ordered(">", part, largest), part, largest)
-        return largest
-
-    return types.float64(_wide()), generate
 
 
 @intrinsic
@@ -236,21 +166,10 @@ if DISABLED:
     def exceeds_w(counts, at, k):
         return np.where(counts[at : at + WIDTH] > k, 1.0, 0.0)
 
-    def part_w(value, lane):
-        return value[lane]
-
     def transpose_w(rows):
         return tuple(np.array(rows).T)
 
-    plus_w, minus_w, times_w, larger_w = np.add, np.subtract, np.multiply, np.maximum
-    sqrt_w, magnitude_w, largest_w = np.sqrt, np.abs, np.max
-
-    def over_w(a, b):
-        with np.errstate(all="ignore"):
-            return a / b
-
-    def select_w(a, b, value, other):
-        return np.where(a > b, value, other)
+    sqrt_w, magnitude_w = np.sqrt, np.abs
 
     def total_w(a):
         return float(np.add.accumulate(a)[-1])
@@ -275,12 +194,6 @@ def minus_vector_w(a, b):
 def scaled_w(x, a):
     """x a."""
     return (times_w(x, a[0]), times_w(x, a[1]), times_w(x, a[2]))
-
-
-@inlined
-def dot_w(a, b):
-    """a · b."""
-    return plus_w(plus_w(times_w(a[0], b[0]), times_w(a[1], b[1])), times_w(a[2], b[2]))
 
 
 @inlined

@@ -208,7 +208,7 @@ class Sensors(Mapping[str, Reading]):
         self._readings = {sensor.name: Reading(sensor, self._refresh) for sensor in sensors}
         if not sensors:
             return
-        self.evaluator = Evaluator(model, mechanism, make_system())
+        self.evaluator: Evaluator = Evaluator(model, mechanism, make_system())
         self._on_contacts = any(sensor.needs_forces or isinstance(sensor, ON_CONTACTS) for sensor in sensors)
         self._rays = Rays(model) if any(isinstance(sensor, Range) for sensor in sensors) else None
         self._renderer = Renderer(model) if any(isinstance(sensor, Camera) for sensor in sensors) else None
