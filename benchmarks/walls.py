@@ -73,14 +73,20 @@ def measure(n: int) -> dict[str, tuple[float, float]]:
     return {name: (times[name], worst[name]) for name in times}
 
 
+PEERS = ("MuJoCo", "PyBullet", "Rapier", "Jolt")
+
+
 def table(sizes: tuple[int, ...]) -> str:
-    """Markdown: microseconds a step, and worst penetration in millimetres."""
+    """Markdown: microseconds a step, and worst penetration in millimetres; then the peers that could not be installed."""
     columns = [measure(n) for n in sizes]
     lines = ["| engine | " + " | ".join(f"{n} × {n}" for n in sizes) + " |", "|---|" + "---|" * len(sizes)]
     for name in dict.fromkeys(name for column in columns for name in column):
         found = [column.get(name) for column in columns]
         cells = ["—" if pair is None else f"{pair[0] * 1e6:.3g} µs, {pair[1] * 1e3:.2g} mm" for pair in found]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    missing = [name for name in PEERS if not any(name in column for column in columns)]
+    if missing:
+        lines += ["", f"Not installed in this run: {', '.join(missing)}."]
     return "\n".join(lines)
 
 
