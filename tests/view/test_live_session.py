@@ -6,6 +6,8 @@ from browser import Page, needs_browser, wait_until
 
 import dalembert as dal
 
+TOP = 20  # pixels from the top of the page: how far the body is pulled, as high as any camera shows
+
 
 def stone():
     """A box on the ground."""
@@ -50,15 +52,15 @@ def test_a_person_takes_part_in_a_run(live, tmp_path):
         page.mouse("mouseMoved", x, y, held=False)
         page.mouse("mousePressed", x, y)
         for k in range(15):
-            page.mouse("mouseMoved", x, y - 20 * k)
+            page.mouse("mouseMoved", x, y + (TOP - y) * k / 14)
         wait_until(lambda: live.session.hand.body == "stone", "dragging the body does not take hold of it")
 
         def lifted():
-            page.mouse("mouseMoved", x, y - 280)  # a hand never rests; of moves all at once the last may be left out
+            page.mouse("mouseMoved", x, TOP)  # a hand never rests; of moves all at once the last may be left out
             return height() > 0.4
 
         wait_until(lifted, "the hand does not lift the body")
-        page.mouse("mouseReleased", x, y - 280)
+        page.mouse("mouseReleased", x, TOP)
         wait_until(lambda: live.session.hand.body is None, "letting go does not")
         wait_until(lambda: height() < 0.3, "it does not fall down again")
         run = live.session.run
