@@ -247,18 +247,19 @@ def start_with_joints(island, tables):
 @njit
 def sweep(island, most, propagates, resting, tables):
     """So many sweeps over an island, or fewer to its aim; with shock propagation if it `propagates`, which an island that may
-    be `resting` gets after a first sweep has failed. Returns a status."""
+    be `resting` gets after its first sweeps have failed. Returns a status."""
     end, tolerance = island.iterations + most, tables.stepping.options[0].tolerance
     enough = change_that_ends(island, tolerance)
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
     may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
+    at_start = island.iterations == 0
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
-        if propagates and not resting and island.iterations % EVERY == 0:
+        if propagates and not resting and (at_start or island.iterations % EVERY == 0):
             outcome = propagate_shocks(island, tables)
             propagates = outcome == HELPED
-            if outcome == DID_NOT_HELP and island.iterations == 0:
+            if outcome == DID_NOT_HELP and at_start:
                 set_waits(WAIT, island, tables)
         carried = may_carry and not propagates and not resting
         if carried:
@@ -272,8 +273,9 @@ def sweep(island, most, propagates, resting, tables):
         resting_sweeps += 1
         if resting and change > enough and (change > NEARLY * enough or resting_sweeps == RESTING_SWEEPS):
             return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
-            resting = False
+            resting, at_start = False, True
             continue
+        at_start = False
         resting = resting and change > enough
         if jointed:
             status = call_limits(SWEEP_LIMITS, 0.0, tables.stepping.motion, tables)
