@@ -113,10 +113,10 @@ CONTACT = np.dtype(
 # k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
 # are groups first_group … end_group, which a small island does not have. `surfaces`: whether some contact has another law
 # than Coulomb's (`contact.surface_laws`). The work of its solver in this step: whether it is
-# `slow`, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
+# `slow`, whether `single` precision is enough, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("slow", "i8"),
+     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("slow", "i8"), ("single", "i8"),
      ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8")],
     align=True,
 )  # fmt: skip

@@ -7,7 +7,7 @@ from ..collide.islands import LARGE, LAST_COLOUR
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
 from ..core.simd import load, store
-from ..core.simd_wide import load_w, minus_w, plus_w, spread_w, store_w, times_w
+from ..core.simd_wide import load_w, minus_w, plus_w, spread_like_w, store_w, times_w
 from ..core.tables import own_address
 from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_alone, run_parallel
 from .gauss_seidel import (
@@ -42,6 +42,7 @@ SHARED = 512  # contacts of an island that threads share
 # Jobs over groups of contacts: see `wide_rows`
 PACK, LOAD, STORE, WARM_START, SEARCH, SCALE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 41)
 WIDE_SWEEP_ON, WIDE_POSITIONS_ON = 41, 42  # with the momentum in `wide_sums`
+SINGLE_SWEEP_ON, ROUND, APPLY_SINGLE = range(43, 46)  # in single precision
 # Jobs over contacts that need no rows or solve nothing
 OVERLAP, SEPARATIONS, BIASES, SAVE_IMPULSES, ADD_IMPULSES, ADD_IMPULSES_OF_ISLANDS = range(11, 17)
 SUMS = 2  # numbers that SEARCH writes of a group
@@ -263,13 +264,10 @@ def carry_on(kind, share, values, island, tables):
     """x ← x + β (x − x⁻), x⁻ ← x for an island, with β = `share`; `kind` is SWEEP or SWEEP_POSITIONS, and `values` the
     velocities or displacements that belong to it. A share of zero begins anew. Impulses in groups are carried on by the sweep
     that follows, when it comes to them."""
-    stepping, members = tables.stepping, tables.collision.members
-    before, sums = stepping.before_motion, stepping.wide_sums
-    for m in range(island.first_member, island.end_member):
-        carry_body(members[m], share, values, before)
+    stepping = tables.stepping
+    carry_bodies(share, values, stepping.before_motion, island, tables.collision.members)
     if is_wide(island, tables.collision):
-        for g in range(island.first_group, island.end_group):
-            store(sums, SUMS * g, share)
+        set_shares(share, island, stepping.wide_sums)
         return
     for i in range(island.first, island.end):
         if kind == SWEEP:
@@ -279,13 +277,27 @@ def carry_on(kind, share, values, island, tables):
             carry_number(stepping.corrections, i, stepping.before_impulses, 3 * i, share)
 
 
+@njit
+def carry_bodies(share, values, before, island, members):
+    """The part of `carry_on` for the velocities or displacements of an island."""
+    for m in range(island.first_member, island.end_member):
+        carry_body(members[m], share, values, before)
+
+
+@njit
+def set_shares(share, island, sums):
+    """Tell the groups of an island by how much the sweep that follows carries them on."""
+    for g in range(island.first_group, island.end_group):
+        store(sums, SUMS * g, share)
+
+
 @inlined
 def carry_body(body, share, values, before):
     """Carry on the velocity or the displacement of a body. The numbers behind it in its row do not change."""
     at = MOTION * body
     now = load_w(values, at)
     if share > 0.0:
-        store_w(values, at, plus_w(now, times_w(spread_w(share), minus_w(now, load_w(before, at)))))
+        store_w(values, at, plus_w(now, times_w(spread_like_w(share, now), minus_w(now, load_w(before, at)))))
     store_w(before, at, now)
 
 

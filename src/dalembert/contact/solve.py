@@ -26,6 +26,7 @@ from .parallel import (
     CYCLE,
     LOAD,
     RESIDUAL,
+    SINGLE_SWEEP_ON,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
     STORE,
@@ -39,6 +40,7 @@ from .parallel import (
     momentum_after,
     move_impulses,
     over_colours,
+    over_colours_of_groups,
     over_contacts,
     over_islands,
     return_to_start,
@@ -48,6 +50,7 @@ from .parallel import (
 )
 from .position_correction import correct_island
 from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, propagate_shocks, solve_supports
+from .single_precision import allows_single, carry_single, leave_single, round_island
 from .tables import (
     AIM_SURFACES,
     APPLY_WARM_START,
@@ -169,9 +172,9 @@ def aim_of_many(speed, weight, tolerance):
 
 @njit
 def set_aim(island, tables):
-    """Whether an island is slow, and the residual that it is to reach, m/s."""
+    """Whether an island is slow, the residual that it is to reach, m/s, and whether in single precision."""
     options, collision = tables.stepping.options[0], tables.collision
-    island.aim, island.slow = options.tolerance, 0
+    island.aim, island.slow, island.single = options.tolerance, 0, 0
     if options.finishes == 0:
         return
     square, fastest, weight = 0.0, 0.0, 0.0
@@ -187,6 +190,7 @@ def set_aim(island, tables):
     many = island.end - island.first
     if many > FACTORED or (many > SMALL and math.sqrt(fastest) > STILL * weight):
         island.aim = aim_of_many(speed, weight, options.tolerance)
+        island.single = 1 if allows_single(math.sqrt(fastest), island, tables) else 0
 
 
 # Gauss–Seidel -----------------------------------------------------------------------------------------------------------
@@ -252,7 +256,7 @@ def sweep(island, most, propagates, resting, tables):
     enough = change_that_ends(island, tolerance)
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
     may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
-    at_start = island.iterations == 0
+    at_start, rounded = island.iterations == 0, False  # whether sweeps are in single precision
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -263,13 +267,19 @@ def sweep(island, most, propagates, resting, tables):
                 set_waits(WAIT, island, tables)
         carried = may_carry and not propagates and not resting
         if carried:
-            if sweeps > 0 and sweeps % CYCLE == 0 and sweep_locally(sweeps == CYCLE, island, tables):
-                island.residual = over_contacts(RESIDUAL, island, tables)
-                if island.residual <= change_that_ends(island, tolerance):
-                    break
-            carry_on(SWEEP, momentum_after(sweeps), tables.stepping.motion, island, tables)
-            sweeps += 1
-        change = over_colours(SWEEP, carried, island, tables)
+            if sweeps > 0 and sweeps % CYCLE == 0:
+                if rounded:
+                    leave_single(island, tables)
+                    rounded = False
+                if sweep_locally(sweeps == CYCLE, island, tables):
+                    island.residual = over_contacts(RESIDUAL, island, tables)
+                    if island.residual <= change_that_ends(island, tolerance):
+                        break
+            if island.single != 0 and not rounded:
+                round_island(island, tables)
+                rounded = True
+        change = one_sweep(sweeps, carried, rounded, island, tables)
+        sweeps += carried
         resting_sweeps += 1
         if resting and change > enough and (change > NEARLY * enough or resting_sweeps == RESTING_SWEEPS):
             return_to_start(island, tables)  # shock propagation works best before a sweep has set the stack swaying
@@ -285,6 +295,11 @@ def sweep(island, most, propagates, resting, tables):
         island.iterations += 1
         enough = change_that_ends(island, tolerance)
         if change <= enough or island.iterations == end:
+            if rounded:
+                leave_single(island, tables)
+                rounded = False
+                if island.single == 0:  # momentum begins anew
+                    sweeps += CYCLE - sweeps % CYCLE
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
@@ -292,6 +307,18 @@ def sweep(island, most, propagates, resting, tables):
                 break
     move_impulses(STORE, island, tables)
     return status
+
+
+@njit
+def one_sweep(sweeps, carried, rounded, island, tables):
+    """One sweep over an island, `carried` on by momentum after so many `sweeps`, and in single precision where its tables are
+    `rounded`. Returns the largest change of a velocity (m/s)."""
+    if rounded:
+        carry_single(momentum_after(sweeps), island, tables)
+        return over_colours_of_groups(SINGLE_SWEEP_ON, island, tables)
+    if carried:
+        carry_on(SWEEP, momentum_after(sweeps), tables.stepping.motion, island, tables)
+    return over_colours(SWEEP, carried, island, tables)
 
 
 @inlined

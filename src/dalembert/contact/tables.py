@@ -251,6 +251,10 @@ class Stepping(NamedTuple):
     wide_bodies: Any = column(
         "0", np.int32, doc="rows of `motion` of the bodies of each group: first a of each pair, then b"
     )
+    single_wide: Any = column("0", np.float32, doc="`wide` in single precision, see `single_precision`")
+    single_before: Any = column("0", np.float32, doc="`wide_before`, likewise")
+    single_motion: Any = column("0", np.float32, unit="m/s, rad/s", doc="`motion`, likewise")
+    single_before_motion: Any = column("0", np.float32, unit="m/s, rad/s", doc="`before_motion`, likewise")
     first_impulses: Any = column(
         "3 * contacts", unit="N s", doc="of a first solution with restitution, see `restitution`"
     )

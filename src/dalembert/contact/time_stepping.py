@@ -202,6 +202,11 @@ class ContactStepper(FixedStepper):
             wide, bodies = aligned(SIZE * room, np.float64), aligned(LANE_COUNTS * room, np.int32)
             self._tables = self._tables._replace(wide=wide, wide_bodies=bodies, wide_sums=np.zeros(SUMS * room + 1))
             self._tables = self._tables._replace(wide_before=aligned(BEFORE_POINT * room, np.float64))
+            numbers, motion = {"single_wide": SIZE, "single_before": BEFORE_POINT}, len(self._tables.motion)
+            singles = {name: aligned(size * room, np.float32) for name, size in numbers.items()}
+            for name in ("single_motion", "single_before_motion"):
+                singles[name] = aligned(motion, np.float32)
+            self._tables = self._tables._replace(**singles)
         workspace, callbacks = address_table(self._workspace), np.zeros(1, CALLBACKS).view(np.recarray)
         tables = ContactTables(self._mechanism.system, self.collision, self._tables, callbacks)
         callbacks.mechanism, callbacks.mechanism_data = self._mechanism.address, self._mechanism.data

@@ -24,6 +24,7 @@ from ..core.simd_wide import (
     WIDTH,
     cross_w,
     dot_w,
+    double_w,
     exceeds_w,
     larger_w,
     largest_w,
@@ -37,6 +38,8 @@ from ..core.simd_wide import (
     plus_w,
     scaled_w,
     select_w,
+    single_w,
+    spread_like_w,
     spread_w,
     sqrt_w,
     store_w,
@@ -50,10 +53,13 @@ from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
 from .parallel import (
     ALONE,
+    APPLY_SINGLE,
     LOAD,
     PACK,
+    ROUND,
     SCALE,
     SEARCH,
+    SINGLE_SWEEP_ON,
     SUMS,
     WARM_START,
     WIDE_POSITIONS,
@@ -280,27 +286,28 @@ def velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b):
 @njit
 def warm_start_groups(begin, end, collision, stepping):
     """`gauss_seidel.warm_start` for groups begin … end: reads their contacts, writes `wide` and `motion`."""
-    motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
     for g in range(begin, end):
-        load_group(g, collision, wide)
-        head, to_a = group_at(g, collision), LANE_COUNTS * g
-        n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
-        mu = load_w(wide, head + FRICTION)
-        v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
-        v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + WIDTH)
-        for k in range(points_of(g, collision)):
-            at = head + HEAD + POINT * k
-            d = three_w(wide, at + IMPULSE)
-            d = project_coulomb_w(d, sqrt_w(plus_w(times_w(d[1], d[1]), times_w(d[2], d[2]))), mu)
-            store_w(wide, at + IMPULSE, d[0])
-            store_w(wide, at + IMPULSE + WIDTH, d[1])
-            store_w(wide, at + IMPULSE + 2 * WIDTH, d[2])
-            p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
-            v_b, v_a = plus_vector_w(v_b, scaled_w(m_b, p)), minus_vector_w(v_a, scaled_w(m_a, p))
-            omega_b = plus_vector_w(omega_b, symvec_w(i_b, cross_w(three_w(wide, at + ARM_B), p)))
-            omega_a = minus_vector_w(omega_a, symvec_w(i_a, cross_w(three_w(wide, at + ARM_A), p)))
-        scatter_bodies(motion, bodies, to_a, v_a, omega_a, m_a, i_a[0])
-        scatter_bodies(motion, bodies, to_a + WIDTH, v_b, omega_b, m_b, i_b[0])
+        load_group(g, collision, stepping.wide)
+        apply_group(g, collision, stepping)
+
+
+@njit
+def apply_group(g, collision, stepping):
+    """Project the impulses of a group on the cones, and apply them: writes `wide` and `motion`."""
+    motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
+    head = group_at(g, collision)
+    n, t, s, mu = frame_of_group(head, wide)
+    velocities, masses = bodies_of_group(g, motion, bodies)
+    for k in range(points_of(g, collision)):
+        at = head + HEAD + POINT * k
+        d = three_w(wide, at + IMPULSE)
+        d = project_coulomb_w(d, sqrt_w(plus_w(times_w(d[1], d[1]), times_w(d[2], d[2]))), mu)
+        store_w(wide, at + IMPULSE, d[0])
+        store_w(wide, at + IMPULSE + WIDTH, d[1])
+        store_w(wide, at + IMPULSE + 2 * WIDTH, d[2])
+        p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
+        velocities = pushed(velocities, masses, p, three_w(wide, at + ARM_A), three_w(wide, at + ARM_B))
+    put_bodies_of_group(g, velocities, masses, motion, bodies)
 
 
 @inlined
@@ -356,9 +363,9 @@ def scale_groups(begin, end, collision, stepping):
 
 
 @njit
-def carry_group(g, at, numbers, collision, stepping):
+def carry_group(g, at, numbers, wide, before, collision, sums):
     """The part of `parallel.carry_on` for one group: `numbers` numbers of each of its points, from `at` on."""
-    wide, before, share = stepping.wide, stepping.wide_before, load(stepping.wide_sums, SUMS * g)
+    share = load(sums, SUMS * g)
     first, old = group_at(g, collision) + HEAD + at, BEFORE_POINT * collision.group_points[g]
     for k in range(points_of(g, collision)):
         for c in range(0, numbers * WIDTH, WIDTH):
@@ -370,7 +377,7 @@ def carry_w(wide, at, before, old, share):
     """Carry on one number of each lane."""
     now = load_w(wide, at)
     if share > 0.0:
-        store_w(wide, at, plus_w(now, times_w(spread_w(share), minus_w(now, load_w(before, old)))))
+        store_w(wide, at, plus_w(now, times_w(spread_like_w(share, now), minus_w(now, load_w(before, old)))))
     store_w(before, old, now)
 
 
@@ -380,8 +387,8 @@ def carry_w(wide, at, before, old, share):
 @inlined
 def improve_w(u, mu, wide, at):
     """`gauss_seidel.improve` for one point of each lane at its velocity u: writes its impulse; returns the change."""
-    zero = spread_w(0.0)
     old_n, old_t, old_s = three_w(wide, at + IMPULSE)
+    zero, one = spread_like_w(0.0, old_n), spread_like_w(1.0, old_n)
     excess = plus_w(u[0], load_w(wide, at + BIAS))
     new_n = larger_w(minus_w(old_n, times_w(excess, load_w(wide, at + INVERSE))), zero)
     d_n = minus_w(new_n, old_n)
@@ -390,7 +397,7 @@ def improve_w(u, mu, wide, at):
     new_s = minus_w(old_s, times_w(step, plus_w(u[2], times_w(load_w(wide, at + RESPONSE_S), d_n))))
     most = times_w(mu, new_n)
     square = plus_w(times_w(new_t, new_t), times_w(new_s, new_s))
-    shrink = select_w(square, times_w(most, most), over_w(most, sqrt_w(square)), spread_w(1.0))
+    shrink = select_w(square, times_w(most, most), over_w(most, sqrt_w(square)), one)
     new_t, new_s = times_w(new_t, shrink), times_w(new_s, shrink)
     store_w(wide, at + IMPULSE, new_n)
     store_w(wide, at + IMPULSE + WIDTH, new_t)
@@ -403,20 +410,20 @@ def improve_w(u, mu, wide, at):
 
 
 @inlined
-def bodies_of_group(g, motion, stepping):
+def bodies_of_group(g, motion, bodies):
     """(v, ω of a; v, ω of b; 1/m, I⁻¹ of a; 1/m, I⁻¹ of b) of the bodies of a group."""
-    v_a, omega_a, m_a, i_a = gather_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g)
-    v_b, omega_b, m_b, i_b = gather_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g + WIDTH)
+    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, LANE_COUNTS * g)
+    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, LANE_COUNTS * g + WIDTH)
     return (v_a, omega_a, v_b, omega_b), (m_a, i_a, m_b, i_b)
 
 
 @inlined
-def put_bodies_of_group(g, velocities, masses, motion, stepping):
+def put_bodies_of_group(g, velocities, masses, motion, bodies):
     """Write their velocities."""
     v_a, omega_a, v_b, omega_b = velocities
     m_a, i_a, m_b, i_b = masses
-    scatter_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g, v_a, omega_a, m_a, i_a[0])
-    scatter_bodies(motion, stepping.wide_bodies, LANE_COUNTS * g + WIDTH, v_b, omega_b, m_b, i_b[0])
+    scatter_bodies(motion, bodies, LANE_COUNTS * g, v_a, omega_a, m_a, i_a[0])
+    scatter_bodies(motion, bodies, LANE_COUNTS * g + WIDTH, v_b, omega_b, m_b, i_b[0])
 
 
 @inlined
@@ -456,32 +463,32 @@ def sweep_point(at, velocities, masses, frame, largest, wide):
 
 
 @njit
-def sweep_group(g, largest, collision, stepping):
+def sweep_group(g, largest, wide, motion, bodies, collision):
     """One sweep over the points of a group; returns the larger of `largest` and the changes of velocities (m/s), by lane."""
-    wide, head = stepping.wide, group_at(g, collision)
+    head = group_at(g, collision)
     frame = frame_of_group(head, wide)
-    velocities, masses = bodies_of_group(g, stepping.motion, stepping)
+    velocities, masses = bodies_of_group(g, motion, bodies)
     for k in range(points_of(g, collision)):
         velocities, largest = sweep_point(head + HEAD + POINT * k, velocities, masses, frame, largest, wide)
-    put_bodies_of_group(g, velocities, masses, stepping.motion, stepping)
+    put_bodies_of_group(g, velocities, masses, motion, bodies)
     return largest
 
 
 @njit
-def sweep_two_groups(g, largest, collision, stepping):
+def sweep_two_groups(g, largest, wide, motion, bodies, collision):
     """The same over groups g and g + 1, of as many points."""
-    wide, head, next_head = stepping.wide, group_at(g, collision), group_at(g + 1, collision)
+    head, next_head = group_at(g, collision), group_at(g + 1, collision)
     frame, next_frame = frame_of_group(head, wide), frame_of_group(next_head, wide)
-    velocities, masses = bodies_of_group(g, stepping.motion, stepping)
-    next_velocities, next_masses = bodies_of_group(g + 1, stepping.motion, stepping)
+    velocities, masses = bodies_of_group(g, motion, bodies)
+    next_velocities, next_masses = bodies_of_group(g + 1, motion, bodies)
     for k in range(points_of(g, collision)):
         shift = HEAD + POINT * k
         velocities, largest = sweep_point(head + shift, velocities, masses, frame, largest, wide)
         next_velocities, largest = sweep_point(
             next_head + shift, next_velocities, next_masses, next_frame, largest, wide
         )
-    put_bodies_of_group(g, velocities, masses, stepping.motion, stepping)
-    put_bodies_of_group(g + 1, next_velocities, next_masses, stepping.motion, stepping)
+    put_bodies_of_group(g, velocities, masses, motion, bodies)
+    put_bodies_of_group(g + 1, next_velocities, next_masses, motion, bodies)
     return largest
 
 
@@ -492,20 +499,21 @@ def are_alike(g, end, collision):
 
 
 @njit
-def sweep_groups(begin, end, carried, collision, stepping):
+def sweep_groups(begin, end, carried, wide, before, motion, collision, stepping):
     """One sweep over groups begin … end of one colour, which `parallel.carry_on` may have `carried`; returns the largest
-    change of a velocity that it made (m/s)."""
-    largest = spread_w(0.0)
+    change of a velocity that it made (m/s). wide, motion : the tables of this name, or those in single precision."""
+    bodies, sums = stepping.wide_bodies, stepping.wide_sums
+    largest = spread_like_w(0.0, load_w(motion, 0))
     g = begin
     while g < end:
         count = 2 if are_alike(g, end, collision) else 1
         if carried:
             for k in range(g, g + count):
-                carry_group(k, IMPULSE, 3, collision, stepping)
+                carry_group(k, IMPULSE, 3, wide, before, collision, sums)
         if count == 2:
-            largest = sweep_two_groups(g, largest, collision, stepping)
+            largest = sweep_two_groups(g, largest, wide, motion, bodies, collision)
         else:
-            largest = sweep_group(g, largest, collision, stepping)
+            largest = sweep_group(g, largest, wide, motion, bodies, collision)
         g += count
     return largest_w(largest)
 
@@ -545,9 +553,39 @@ def sweep_groups_positions(begin, end, carried, collision, stepping):
     deepest = spread_w(0.0)
     for g in range(begin, end):
         if carried:
-            carry_group(g, CORRECTION, 1, collision, stepping)
+            carry_group(g, CORRECTION, 1, stepping.wide, stepping.wide_before, collision, stepping.wide_sums)
         deepest = sweep_group_positions(g, deepest, collision, stepping)
     return largest_w(deepest)
+
+
+# Single precision ---------------------------------------------------------------------------------------------------------
+# See `single_precision`: the same sweeps over `single_wide` and `single_motion`, which have the layout of `wide` and `motion`.
+
+
+@njit
+def round_groups(begin, end, collision, stepping):
+    """Groups begin … end of `wide` → `single_wide`."""
+    wide, single = stepping.wide, stepping.single_wide
+    for g in range(begin, end):
+        head = group_at(g, collision)
+        for c in range(head, head + HEAD, WIDTH):
+            store_w(single, c, single_w(load_w(wide, c)))
+        for k in range(points_of(g, collision)):
+            at = head + HEAD + POINT * k
+            for c in range(at, at + GAP, WIDTH):
+                store_w(single, c, single_w(load_w(wide, c)))
+
+
+@njit
+def apply_single_groups(begin, end, collision, stepping):
+    """Impulses of groups begin … end in `single_wide` → `wide`, in their cones, and applied to `motion`."""
+    wide, single = stepping.wide, stepping.single_wide
+    for g in range(begin, end):
+        at = group_at(g, collision) + HEAD + IMPULSE
+        for k in range(points_of(g, collision)):
+            for c in range(at + POINT * k, at + POINT * k + 3 * WIDTH, WIDTH):
+                store_w(wide, c, double_w(load_w(single, c)))
+        apply_group(g, collision, stepping)
 
 
 # Residual -----------------------------------------------------------------------------------------------------------------
@@ -599,7 +637,11 @@ def run_wide_job(kind, begin, end, tables):
     """A job over groups begin … end; returns the largest of their values."""
     collision, stepping = tables.collision, tables.stepping
     if kind == WIDE_SWEEP or kind == WIDE_SWEEP_ON:  # noqa: SIM109 - compiled
-        return sweep_groups(begin, end, kind == WIDE_SWEEP_ON, collision, stepping)
+        wide, before, motion = stepping.wide, stepping.wide_before, stepping.motion
+        return sweep_groups(begin, end, kind == WIDE_SWEEP_ON, wide, before, motion, collision, stepping)
+    if kind == SINGLE_SWEEP_ON:
+        single, old, rounded = stepping.single_wide, stepping.single_before, stepping.single_motion
+        return sweep_groups(begin, end, True, single, old, rounded, collision, stepping)
     if kind == WIDE_RESIDUAL:
         return worst_residual_of_groups(begin, end, collision, stepping)
     if kind == WIDE_POSITIONS or kind == WIDE_POSITIONS_ON:  # noqa: SIM109 - compiled
@@ -614,6 +656,10 @@ def run_wide_job(kind, begin, end, tables):
         search_groups(begin, end, collision, stepping)
     elif kind == SCALE:
         scale_groups(begin, end, collision, stepping)
+    elif kind == ROUND:
+        round_groups(begin, end, collision, stepping)
+    elif kind == APPLY_SINGLE:
+        apply_single_groups(begin, end, collision, stepping)
     else:
         store_impulses(begin, end, collision, stepping.wide)
     return 0.0

@@ -80,17 +80,18 @@ def is_finite(a):
 
 
 @functools.cache
-def lanes(count):
-    """Numba's type of so many numbers in one register, or in several."""
+def lanes(count, single=False):
+    """Numba's type of so many numbers in one register, or in several: of float64, or of float32."""
 
     class Lanes(types.Type):
         def __init__(self):
-            super().__init__(f"{count} lanes")
+            super().__init__(f"{count} {'single ' if single else ''}lanes")
 
     @extending.register_model(Lanes)
     class LanesModel(extending.models.PrimitiveModel):
         def __init__(self, manager, kind):
-            super().__init__(manager, kind, ir.VectorType(ir.DoubleType(), count))
+            number = ir.FloatType() if single else ir.DoubleType()
+            super().__init__(manager, kind, ir.VectorType(number, count))
 
     return Lanes()
 
@@ -261,14 +262,14 @@ def select4(typing_context, a, b, value, other):
 
 @intrinsic
 def largest4(typing_context, a):
-    """The largest of the numbers."""
+    """The largest of the numbers, as a float64."""
 
     def generate(context, builder, signature, arguments):
         largest = builder.extract_element(arguments[0], _index(0))
         for k in range(1, arguments[0].type.count):
             part = builder.extract_element(arguments[0], _index(k))
             largest = builder.select(builder.fcmp_ordered(">", part, largest), part, largest)
-        return largest
+        return largest if largest.type == ir.DoubleType() else builder.fpext(largest, ir.DoubleType())
 
     return types.float64(a), generate
 

@@ -1,8 +1,9 @@
 """WIDTH pairs of bodies at a time: a number of each is one value, rows of tables become columns and back.
 
-A value of `WIDTH` numbers is one register of AVX-512, and two of AVX. Each number gets the operations of IEEE 754 that a loop
-over them would do, in the same order, so that results do not depend on the processor. Vectors of three are tuples of three
-such values.
+A value of `WIDTH` numbers is one register of AVX-512, and two of AVX; in single precision it is one of AVX. The type of an
+array decides which: what is loaded from float32 stays float32. Each number gets the operations of IEEE 754 that a loop over
+them would do, in the same order, so that results do not depend on the processor. Vectors of three are tuples of three such
+values.
 """
 
 import numpy as np
@@ -13,12 +14,14 @@ from .simd import dot4, lanes, larger4, largest4, minus4, over4, part4, plus4, s
 WIDTH = 8
 
 
-def _wide():
-    return lanes(WIDTH)
+def _wide(array_type=None):
+    """The type of WIDTH numbers of an array."""
+    return lanes(WIDTH, array_type is not None and array_type.dtype == types.float32)
 
 
-def _vector():
-    return ir.VectorType(ir.DoubleType(), WIDTH)
+def _vector(wide=None):
+    """LLVM's type of a value of WIDTH numbers."""
+    return ir.VectorType(ir.FloatType() if wide == lanes(WIDTH, True) else ir.DoubleType(), WIDTH)
 
 
 def _index(k):
@@ -35,25 +38,33 @@ def _element(context, builder, array_type, array, index):
 
 @intrinsic
 def load_w(typing_context, array, index):
-    """The WIDTH numbers from array[index] on, of a contiguous float64 array."""
+    """The WIDTH numbers from array[index] on, of a contiguous array of float64 or float32."""
 
     def generate(context, builder, signature, arguments):
         pointer = _element(context, builder, signature.args[0], *arguments)
-        return builder.load(builder.bitcast(pointer, _vector().as_pointer()), align=8)
+        vector = _vector(signature.return_type)
+        return builder.load(builder.bitcast(pointer, vector.as_pointer()), align=4)
 
-    return _wide()(array, types.int64), generate
+    return _wide(array)(array, types.int64), generate
 
 
 @intrinsic
 def store_w(typing_context, array, index, value):
-    """array[index : index + WIDTH] = value, of a contiguous float64 array."""
+    """array[index : index + WIDTH] = value, of a contiguous array of the precision of the value."""
 
     def generate(context, builder, signature, arguments):
         pointer = _element(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], builder.bitcast(pointer, _vector().as_pointer()), align=8)
+        builder.store(arguments[2], builder.bitcast(pointer, arguments[2].type.as_pointer()), align=4)
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, _wide()), generate
+    return types.void(array, types.int64, _wide(array)), generate
+
+
+def _spread(builder, number, vector):
+    """A number, WIDTH times."""
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), number, _index(0))
+    order = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), order)
 
 
 @intrinsic
@@ -61,11 +72,43 @@ def spread_w(typing_context, value):
     """One number, WIDTH times."""
 
     def generate(context, builder, signature, arguments):
-        first = builder.insert_element(ir.Constant(_vector(), ir.Undefined), arguments[0], _index(0))
-        order = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-        return builder.shuffle_vector(first, ir.Constant(_vector(), ir.Undefined), order)
+        return _spread(builder, arguments[0], _vector())
 
     return _wide()(types.float64), generate
+
+
+@intrinsic
+def spread_like_w(typing_context, value, like):
+    """One number, WIDTH times, in the precision of another value."""
+
+    def generate(context, builder, signature, arguments):
+        vector = arguments[1].type
+        number = arguments[0]
+        if vector.element == ir.FloatType():
+            number = builder.fptrunc(number, ir.FloatType())
+        return _spread(builder, number, vector)
+
+    return like(types.float64, like), generate
+
+
+@intrinsic
+def single_w(typing_context, a):
+    """Rounded to single precision."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.fptrunc(arguments[0], _vector(signature.return_type))
+
+    return lanes(WIDTH, True)(_wide()), generate
+
+
+@intrinsic
+def double_w(typing_context, a):
+    """In double precision."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.fpext(arguments[0], _vector())
+
+    return _wide()(lanes(WIDTH, True)), generate
 
 
 @intrinsic
@@ -98,7 +141,7 @@ def _sources(rows, step):
 @intrinsic
 def transpose_w(typing_context, rows):
     """The columns of the matrix of WIDTH rows."""
-    result = types.UniTuple(_wide(), WIDTH)
+    result = types.UniTuple(rows.dtype, WIDTH)
 
     def generate(context, builder, signature, arguments):
         found = cgutils.unpack_tuple(builder, arguments[0])
@@ -127,11 +170,13 @@ def _function(name):
     @intrinsic
     def call(typing_context, a):
         def generate(context, builder, signature, arguments):
-            kind = ir.FunctionType(_vector(), [_vector()])
-            function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f64")
+            vector = arguments[0].type
+            bits = 32 if vector.element == ir.FloatType() else 64
+            kind = ir.FunctionType(vector, [vector])
+            function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f{bits}")
             return builder.call(function, arguments)
 
-        return _wide()(_wide()), generate
+        return a(a), generate
 
     return call
 
@@ -162,6 +207,15 @@ if DISABLED:
 
     def spread_w(value):
         return np.full(WIDTH, value)
+
+    def spread_like_w(value, like):
+        return np.full(WIDTH, value, like.dtype)
+
+    def single_w(a):
+        return a.astype(np.float32)
+
+    def double_w(a):
+        return a.astype(np.float64)
 
     def exceeds_w(counts, at, k):
         return np.where(counts[at : at + WIDTH] > k, 1.0, 0.0)
