@@ -20,7 +20,7 @@ MOST_MARKED = 0.25  # of its bodies
 NEAR = 0.5  # of the aim: a contact above it marks its bodies
 SWEEPS_A_ROUND = 8
 ENOUGH = 0.3  # of the aim: sweeps that change velocities less than that end a round
-MOST_WORK = 4  # sweeps over the island: rounds end when they have swept as many contacts
+MOST_WORK = 1  # sweeps over the island: rounds end when they have swept as many contacts
 UNMARKED, MARKED, TOUCHED, NEXT = 0, 1, 2, 4  # `levels` of bodies; NEXT is added to the others
 
 
