@@ -30,7 +30,7 @@ from ...deformable.contact import ParticleDetector
 from ...deformable.joint_space_carriers import TREES_ENTRY as TREES
 from ...deformable.rounds import ROUNDS_ENTRY as ROUNDS
 from ...deformable.step import PARTICLE_STEP_ENTRY as PARTICLE_STEP
-from ...deformable.stepping import ParticleStepper, takes_rounds
+from ...deformable.stepping import ParticleStepper
 from ...deformable.tables import ParticleSettings, ledger_at
 from ...dynamics.joint_space.mechanism import JointMechanism
 from ...dynamics.mechanism import Mechanism
@@ -185,8 +185,7 @@ def compiled_for_particles(method: FixedSteps, model: Model) -> list[CFunction]:
     """What steps of particles call, and those of the bodies beside them."""
     own: list[CFunction] = [PARTICLE_STEP, *([PARTICLE_DETECT] if model.scene.touching() else [])]
     if model.body_names:
-        own += [ROUNDS] if takes_rounds(model) else []
-        own += [TREES] if model.tree is not None else [JOINED] if model.graph.rows else []
+        own += [ROUNDS, *([TREES] if model.tree is not None else [JOINED] if model.graph.rows else [])]
         own += method.compiled_for_bodies(model)
     return own
 
