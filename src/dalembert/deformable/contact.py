@@ -141,6 +141,7 @@ def slip_of(touch, share, body_share, system, steps):
     slip = add_scaled(sub(load_3(steps.iterate, i), slip_origin(i, steps)), share, load_3(steps.change, i))
     if touch.body < system.settings[0].rigid:
         slip = sub(slip, body_point(touch, steps.moved, BODY_ROW * touch.body))
+        slip = sub(slip, body_point(touch, steps.surface, BODY_ROW * touch.body))
         slip = add_scaled(slip, -body_share, body_point(touch, steps.shift, BODY_ROW * touch.body))
     return tangent_part(touch, slip)
 
@@ -246,6 +247,9 @@ def complete_axes(touch, system, steps):
         way = scale(0.5 * options.dt, v)
     elif options.stretch != 1.0:
         way = scale(options.fraction * (1.0 - options.fraction) * options.dt, sub(v, c))
+    if touch.body < system.settings[0].rigid:
+        surface = body_point(touch, steps.surface, BODY_ROW * touch.body)
+        way = add_scaled(way, 1.0 if options.stretch == 1.0 else options.fraction, surface)
     if touch.locked == 1:
         axis = perpendicular(axis_of(touch, 0))
         add_axis(touch, axis, dot(axis, way))

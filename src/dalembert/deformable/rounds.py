@@ -276,7 +276,9 @@ class Rounds:
         if self._known is bodies.contact_tables and self._steps is steps and self._y is y:
             return
         self._known, self._y, self._steps = bodies.contact_tables, y, steps
-        arrays = [y, own.report.steps, own.report.unsolved, own.report.worst, bodies.report, steps.before, steps.memory, steps.booked, steps.options.history]
+        report, commands = own.report, bodies.contact_tables.system.commands
+        arrays = [y, report.steps, report.unsolved, report.worst, bodies.report, commands]
+        arrays += [steps.before, steps.memory, steps.booked, steps.options.history]
         arrays += [field.values for field in bodies.memory_fields()]
         places = [(array.ctypes.data, array.nbytes // 8) for array in arrays if array.size]
         self._tables = self._tables._replace(places=np.array(places, np.int64).ravel())

@@ -116,6 +116,10 @@ class Steps(NamedTuple):
         unit="m/s, rad/s",
         doc="what contacts of bodies, stops and the like give to their velocities; see `rounds`",
     )
+    driven: Any = column("b + 1", np.int64, doc="1 where the motion of a body is prescribed, and for the world")
+    surface: Any = column(
+        "6 * b", unit="m, rad", doc="displacement and turn of moving surfaces in a stage; see `driven`"
+    )
     offset: Any = column("c if jointed else 0", doc="ζ since the start of the stage")
     own: Any = column("c if jointed else 0", doc="scratch")
     rates: Any = column("r if jointed else 0", doc="scratch")
@@ -250,6 +254,9 @@ def make_steps(
     patched = not explicit and settings.linear_solver == "cg"
     space = coarse_space(pattern) if patched else coarse_space(pattern, fewest=n + 1)
     attachments = np.array(model.attachments, ATTACHMENT).view(np.recarray)
+    driven = np.zeros(b + 1, np.int64)
+    driven[b] = 1
+    driven[[row.body for row in model.tables["commands"] if row.body >= 0]] = 1
     tied = np.zeros(n if len(attachments) else 0, np.int64)
     tied[attachments.particle] = 1
     sizes = {
@@ -258,8 +265,9 @@ def make_steps(
         "ledger": len(model.force_names) + len(LEDGER), "blocks": 0 if explicit else len(pattern.columns),
     }  # fmt: skip
     return allocate(
-        Steps, sizes, options=options, attachments=attachments, tied=tied, starts=pattern.starts, columns=pattern.columns,
-        pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0], space=space, coarse=coarse_workspace(space),
+        Steps, sizes, options=options, attachments=attachments, tied=tied, driven=driven,
+        starts=pattern.starts, columns=pattern.columns, pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0],
+        space=space, coarse=coarse_workspace(space),
     )  # fmt: skip
 
 
