@@ -421,11 +421,12 @@ def test_a_grain_wakes_a_robot_that_sleeps():
 # Input ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("connect", ["rod", "spring"])
+@pytest.mark.parametrize("connect", ["plane", "spring"])
 def test_what_holds_a_particle_to_a_link_otherwise_is_refused_by_name(connect):
     scene = chain_with_a_net()
-    if connect == "rod":
-        scene.rod("link", "rod 0", scene.particles["net"][5], (0, 0, 0))
+    if connect == "plane":
+        net = scene.particles["net"]
+        scene.point_on_plane("link", "rod 0", net[5], net.position[5], (0, 0, 1))
     else:
         scene.spring("link", "rod 0", scene.particles["net"][5], (0, 0, 0), stiffness=1.0)
     with pytest.raises(ValueError, match=r"'link' holds net\[5\].*attach"):

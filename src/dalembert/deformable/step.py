@@ -58,7 +58,7 @@ def step(callbacks, t, y, dydt, particles, system, steps):
     begin_stage(t, y, system, steps)
     steps.touch_counts[0] = 0
     status = OK
-    if system.settings[0].rigid > 0 or options.contacts != 0:
+    if system.settings[0].rigid > 0 or options.contacts != 0 or steps.attachments.shape[0] > 0:
         status = update_bodies_and_contacts(callbacks, t, y, dydt, particles, system, steps)
         if options.past_q != 0.0 and options.history != 0 and steps.touch_counts[0] > 0 and status == OK:
             options.history = 0  # after a contact the past is not smooth: take a step of implicit Euler

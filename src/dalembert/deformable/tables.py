@@ -58,8 +58,8 @@ TOUCH = np.dtype(
 # The warm-start cache of a particle that touched: the number of the step after that, sticking, and κ.
 MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("grip", "f8")], align=True)
 
-# A particle that is attached to a point of a body.
-ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3)], align=True)
+# A particle that is attached to a point of a body; by a rod where its length (m) is not zero.
+ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3), ("length", "f8")], align=True)
 
 CARRIED = (
     21  # numbers a body: how force and moment depend on displacement and turn (6, 9, 6), as `mass_block` of a link

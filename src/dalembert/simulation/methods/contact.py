@@ -198,8 +198,10 @@ def particle_stepper(
     if found:
         raise ValueError(
             f"method {method.name!r} moves particles separately from joints, but {found[0]!r} holds {found[1]}; use an "
-            "integration method, such as 'rk4', or attach()"
+            "integration method, such as 'rk4', or attach(). For a spring, attach() a light particle to the body, and connect "
+            "the two by springs()"
         )
+    require_one_attachment(model)
     explicit = method.name == TIME_STEPPING
     require_agreement(model.size, mechanism.system)
     pattern = block_pattern(model.particle_count, []) if explicit else model.particles.pattern()
@@ -239,6 +241,18 @@ def particle_in_joint(model: Model) -> tuple[str, str] | None:
             if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:
                 return item.name, frame.name
     return None
+
+
+def require_one_attachment(model: Model) -> None:
+    """Raises ValueError for a particle that two joints hold."""
+    known: dict[int, str] = {}
+    for row, name in zip(model.attachments, model.attachment_names, strict=True):
+        if row[0] in known:
+            raise ValueError(
+                f"{known[row[0]]!r} and {name!r} hold the same particle, but time steps of particles support one joint on each; "
+                "use an integration method, such as 'rk4', or leave one out"
+            )
+        known[row[0]] = name
 
 
 def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
