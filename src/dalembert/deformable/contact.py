@@ -332,10 +332,10 @@ def attachment_displacement(particle, body, arm, system, steps):
     return add(off, lacking)
 
 
-# The axis is the direction u of the rod in the middle of a step, or at its start for implicit Euler, so that its force is of the
-# order of the scheme. A displacement d along u and w across it makes the rod longer by d + w²/2l; so with the velocity w across
-# it, −½ τ² |w|²/l is lacking, beside what the anchor lacks, as above. About the middle that is the same before and after: the
-# velocity along u changes its sign. One half of the remaining error is corrected there.
+# The axis is the direction u of the rod in the middle of a step, or at its start for implicit Euler, so that its force is of
+# the order of the scheme. A displacement d along u and w across it makes the rod longer by d + w²/2l; so with the velocity w
+# across it, −½ τ² |w|²/l is lacking, beside what the anchor lacks, as above. About the middle that is the same before and
+# after: the velocity along u changes its sign. One half of the remaining error is corrected there.
 @njit
 def add_rod(attachment, arm, touch, system, steps):
     """Lock a touch along a rod, unless its ends meet."""

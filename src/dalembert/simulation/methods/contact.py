@@ -198,8 +198,8 @@ def particle_stepper(
     if found:
         raise ValueError(
             f"method {method.name!r} moves particles separately from joints, but {found[0]!r} holds {found[1]}; use an "
-            "integration method, such as 'rk4', or attach(). For a spring, attach() a light particle to the body, and connect "
-            "the two by springs()"
+            "integration method, such as 'rk4', or attach(). For a spring, attach() a light particle to the body, and "
+            "connect the two by springs()"
         )
     require_one_attachment(model)
     explicit = method.name == TIME_STEPPING
@@ -249,8 +249,8 @@ def require_one_attachment(model: Model) -> None:
     for row, name in zip(model.attachments, model.attachment_names, strict=True):
         if row[0] in known:
             raise ValueError(
-                f"{known[row[0]]!r} and {name!r} hold the same particle, but time steps of particles support one joint on each; "
-                "use an integration method, such as 'rk4', or leave one out"
+                f"{known[row[0]]!r} and {name!r} hold the same particle, but time steps of particles support one joint on "
+                "each; use an integration method, such as 'rk4', or leave one out"
             )
         known[row[0]] = name
 
