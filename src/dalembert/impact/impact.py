@@ -17,7 +17,7 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .contact_law import CONE, FREE, Rest, classify, classify_slow, solve
+from .contact_law import CONE, FREE, MARGIN, Rest, classify, classify_slow, solve
 from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch, surfaces_of
 from .repeats import Repeats
 from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
@@ -616,7 +616,7 @@ class Impact:
         contact that they make pull parts, and one of `resting` (n,), flags, that they would close bears force; else what the
         law of the instant decides would be undone at once.
         """
-        matrix, free = self.matrix()
+        matrix, free = (values.copy() for values in self.matrix())  # the tables are put in another order below
         tried: set[bytes] = set()
         while True:
             order, forces = self._bearing_forces(y, table, sides)
@@ -659,7 +659,12 @@ class Impact:
         return order, forces
 
     def _stuck(self, y: np.ndarray, table: Any, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Modes and slides, where contacts that slide slowly stick if the forces between events then keep them so."""
+        """Modes and slides, where contacts that slide slowly stick if the forces between events then keep them so.
+
+        Where friction just holds, as in a stack that slides with the same friction at each level, a slide neither ends nor
+        grows. Friction turns with it at the rate A μ f_n/|u|: the slower it is, the shorter are the steps. So a slow slide
+        sticks by friction up to `MARGIN` above the cone. It is as slow as a bounce that is ended, see `LOWEST_BOUNCE`.
+        """
         own: Any = self.system.options[0]
         speed = np.hypot(table.velocity[:, 1], table.velocity[:, 2])
         slow = (table.mode == SLIDING) & (speed <= self._fastest)
@@ -667,7 +672,7 @@ class Impact:
         while slow.any():
             trial.mode = np.where(slow, STICKING, table.mode)
             order, forces = self._bearing_forces(y, trial, sides)
-            rubs, most = np.hypot(forces[:, 1], forces[:, 2]), trial.friction[order] * forces[:, 0]
+            rubs, most = np.hypot(forces[:, 1], forces[:, 2]), (1.0 + MARGIN) * trial.friction[order] * forces[:, 0]
             sticks = trial.mode[order] == STICKING
             wrong = (forces[:, 0] < -0.5 * own.tiny_force) | (sticks & (rubs > most))
             if not wrong.any():
@@ -695,7 +700,8 @@ class Impact:
                 most = touch.friction * touch.force[0]
                 rubs = float(np.hypot(touch.force[1], touch.force[2]))
                 if rubs >= most or self._repeats.repetitions((SLIPS, key)):
-                    touch.slack_cone = max(0.0, rubs - most) + MUTED * most + self._slack(SLIPS, key, own.tiny_force)
+                    part = MARGIN if rubs <= (1.0 + MARGIN) * most else MUTED
+                    touch.slack_cone = max(0.0, rubs - most) + part * most + self._slack(SLIPS, key, own.tiny_force)
             elif touch.mode == SLIDING:
                 along = float(touch.velocity[1:] @ touch.frame.reshape(3, 3)[1:] @ touch.slide)
                 touch.slack_slide = max(0.0, -along) + self._slack(STOPS, key, own.tiny_speed)
