@@ -515,13 +515,14 @@ class Impact:
         if weight == 0.0:  # the force that turns the fastest motion within the size
             weight = mass * (tiny / TINY_SPEED) ** 2 / self.settings.size
         self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
-        rests = np.zeros(len(table), bool)
+        rests, idle = np.zeros(len(table), bool), np.zeros(len(table), bool)
         rests[resting] = True
+        idle[resting] = rest.force[:, 0] <= TINY_FORCE * largest
         table.mode, table.slide = self._stuck(y, table, sides)
         self.system.set_touches(table, sides, 0)
         self.respond(y)
         self._stop_bounces(y, table, matrix, tiny)
-        self._activate(y, table, sides, rests)
+        self._activate(y, table, sides, rests, idle)
         self._set_slacks(y)
 
     def _go_on(
@@ -609,12 +610,13 @@ class Impact:
         wrench = (impulse.ravel() @ columns).reshape(-1, 6)
         book_impulse(y, self.system.all_tables, wrench, impulse, mean)
 
-    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray, resting: np.ndarray) -> None:
+    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray, resting: np.ndarray, idle: np.ndarray) -> None:
         """Let the contacts of a mode other than OPEN bear force, so that the forces between events obey the law as well.
 
         These are the forces of least squares, and where contacts depend on each other they are not those of `classify`. A
         contact that they make pull parts, and one of `resting` (n,), flags, that they would close bears force; else what the
-        law of the instant decides would be undone at once.
+        law of the instant decides would be undone at once. One of `idle` (n,), flags, bears no force by the law; it parts
+        also where friction would leave the cone.
         """
         matrix, free = (values.copy() for values in self.matrix())  # the tables are put in another order below
         tried: set[bytes] = set()
@@ -622,9 +624,12 @@ class Impact:
             order, forces = self._bearing_forces(y, table, sides)
             own: Any = self.system.options[0]
             active = int(own.active)
-            weakest = int(np.argmin(forces[:active, 0])) if active else 0
-            if active and forces[weakest, 0] < -0.5 * own.tiny_force:
-                table.mode[order[weakest]] = OPEN
+            rubs = np.hypot(forces[:, 1], forces[:, 2])
+            slips = idle[order] & (table.mode[order] == STICKING)
+            slips &= rubs > table.friction[order] * forces[:, 0] + own.tiny_force
+            wrong = np.flatnonzero((forces[:, 0] < -0.5 * own.tiny_force) | slips)
+            if len(wrong):
+                table.mode[order[wrong[np.argmin(forces[wrong, 0])]]] = OPEN
                 continue
             found = np.zeros_like(forces)
             found[order] = forces
