@@ -42,7 +42,7 @@ from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem,
 
 ROUNDS = 100_000  # at most, of single impacts
 AGREE = 1e-4  # of the speeds: velocities of contacts that depend on each other agree no better
-BISECTIONS, SHARE = 60, 1e-12  # of the share of e: steps at most, and how well it is found
+TRIALS, SHARE = 60, 1e-12  # of the share of e: most of them, and how well it is found
 
 
 def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None) -> np.ndarray:
@@ -114,19 +114,22 @@ def _dissipative(impulses: Callable[[float], np.ndarray], matrix: np.ndarray, u:
 
     p = impulses(1.0)
     rounding = 1e-12 * float(np.sum(np.abs(p * u)))
-    if gain(p) <= rounding:
+    above = gain(p)
+    if above <= rounding:
         return p
-    low, high, best = 0.0, 1.0, None
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        p = impulses(middle)
-        if gain(p) <= rounding:
-            low, best = middle, p
-        else:
-            high = middle
-        if high - low <= SHARE:
+    best = impulses(0.0)
+    low, high, below = 0.0, 1.0, gain(best)
+    for step in range(TRIALS):  # by secants, and each third time by halves
+        if below >= -rounding or high - low <= SHARE:
             break
-    return impulses(0.0) if best is None else best
+        middle = 0.5 * (low + high) if step % 3 == 2 else low - (high - low) * below / (above - below)
+        p = impulses(middle)
+        now = gain(p)
+        if now <= rounding:
+            low, below, best = middle, now, p
+        else:
+            high, above = middle, now
+    return best
 
 
 LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
