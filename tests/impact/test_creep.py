@@ -9,7 +9,7 @@ from tests.random_scenes.touching_scenes import touching_groups
 import dalembert as dal
 from dalembert.impact import impact
 
-from .scenes import G, block_on_a_slope
+from .scenes import G
 
 
 def tower(friction=0.3, speed=2.0):
@@ -18,7 +18,9 @@ def tower(friction=0.3, speed=2.0):
     scene.add_obstacle("ground", dal.HalfSpace())
     height = 0.0
     for k, (a, b, c, mass) in enumerate([(0.5, 0.4, 0.1, 1.0), (0.4, 0.3, 0.15, 1.0), (0.3, 0.35, 0.1, 5.0)]):
-        scene.add_body(f"box {k}", dal.Box(a, b, c), mass=mass, position=(0, 0, height + 0.5 * c), velocity=(speed, 0, 0))
+        scene.add_body(
+            f"box {k}", dal.Box(a, b, c), mass=mass, position=(0, 0, height + 0.5 * c), velocity=(speed, 0, 0)
+        )
         height += c
     return scene
 
@@ -39,13 +41,6 @@ def test_time_steps_move_the_tower_alike():
     np.testing.assert_allclose(steps, exact, atol=1e-3)
 
 
-@pytest.mark.parametrize("part", [1e-4, 1e-5])
-def test_friction_that_falls_short_by_little_lets_a_block_slide(part):
-    run = dal.simulate(block_on_a_slope(np.tan(np.pi / 6) * (1.0 - part)), 1.0, method="dormand_prince", frame_rate=10)
-    assert run.report.steps < 100
-    assert run.state.velocity[0, 0] == pytest.approx(G * 0.5 * part, rel=1e-4)
-
-
 @pytest.mark.parametrize(("seed", "duration", "most"), [(127, 0.1, 400), (111, 0.6, 600)])
 def test_stacks_and_rods_that_strike_others_take_few_steps(seed, duration, most):
     """These took more than 100 000 steps, and 660 events at which nothing changed."""
@@ -61,20 +56,14 @@ def test_stacks_and_rods_that_strike_others_take_few_steps(seed, duration, most)
     assert run.report.energy_residual < 1e-7 * energies[0]
 
 
-def test_the_share_of_restitution_that_adds_no_energy_is_found_in_few_trials(monkeypatch):
-    rng = np.random.default_rng(4)
-    most, reduced, calls = 0, 0, []
-    solve = impact.coulomb
-    monkeypatch.setattr(impact, "coulomb", lambda *args: (calls.append(1), solve(*args))[1])
-    for _ in range(300):
-        n = int(rng.integers(1, 5))
-        root = rng.normal(size=(3 * n, 3 * n))
-        u, e, friction = rng.normal(size=(n, 3)), rng.uniform(0.5, 1.0, n), rng.uniform(0.3, 1.2, n)
-        calls.clear()
-        p = impact.simultaneous(root @ root.T, u, e, friction)
-        if len(calls) > 1:
-            gain = np.sum(p * u) + 0.5 * p.ravel() @ root @ root.T @ p.ravel()
-            size = np.sum(np.abs(p * u))
-            assert -1e-11 * size < gain < 1e-11 * size
-            most, reduced = max(most, len(calls)), reduced + 1
-    assert reduced > 5 and most < 25
+def test_the_share_of_restitution_that_adds_no_energy_is_found_in_few_trials():
+    """Impulses 1 + 1.5 s of one contact that closes at 1 m/s, A = 1: ΔT = ½ p² − p vanishes at p = 2, s = 2/3."""
+    shares = []
+
+    def impulses(share):
+        shares.append(share)
+        return np.array([[1.0 + 1.5 * share, 0.0, 0.0]])
+
+    p = impact._dissipative(impulses, np.eye(3), np.array([[-1.0, 0.0, 0.0]]))
+    assert 2.0 - 1e-11 < p[0, 0] <= 2.0 + 1e-11
+    assert len(shares) < 20  # 42 by halves

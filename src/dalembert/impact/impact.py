@@ -170,9 +170,10 @@ class ContactEvent:
 
 def key_of(touch: Any) -> Key:
     """The identity of a contact while the same features meet."""
+    numbers = [*touch["point_i"].tolist(), *touch["axis_j"].tolist()]
     return (
         int(touch["kind"]), int(touch["a"]), int(touch["b"]), int(touch["i"]), int(touch["j"]),
-        *np.round(np.concatenate([touch["point_i"], touch["axis_j"]]), 6).tolist(),
+        *(round(number, 6) for number in numbers),
     )  # fmt: skip
 
 
@@ -225,7 +226,7 @@ class Log:
 
     def note_changes(self, time: float, before: Any, now: Any) -> None:
         """Log which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""
-        old, new = ({key_of(touch): touch for touch in table} for table in (before, now))
+        old, new = ({key_of(touch): touch for touch in table.view(TOUCH, np.ndarray)} for table in (before, now))
         for key, touch in new.items():
             was, mode = int(old[key]["mode"]) if key in old else OPEN, int(touch["mode"])
             if was == OPEN and mode != OPEN and key not in self._rested:
@@ -307,7 +308,11 @@ class Impact:
         self._bodies = len(model.body_names)
         inverse = system.mechanism.system.bodies.inverse_mass[: self._bodies]
         self._movable = np.append(np.asarray(inverse) > 0.0, False)
+        colliders = system.detector.collision.colliders
         self._surfaces = surfaces_of(system.detector.collision)
+        self._places = np.array(colliders.position), np.array(colliders.rotation).reshape(-1, 3, 3)
+        world = len(system.mechanism.system.bodies)
+        self._owner = [int(body) if body < self._bodies else world for body in colliders.body]
         self.owners = Owners(model.scene)
         self.log = Log(self.owners, settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
@@ -377,7 +382,7 @@ class Impact:
         size = self.settings.size
         self.system.mechanism(DERIVATIVE, self._driver.time, y, self._dydt)  # for the rotations
         contacts = self.system.detect(y, float(self.system.options.margin[0]))
-        near = [contact for contact in contacts if contact.separation <= TOUCHES * size and self._can_move(contact)]
+        near = [contact for contact in contacts[contacts["separation"] <= TOUCHES * size] if self._can_move(contact)]
         deepest = max((-float(contact.separation) for contact in near), default=0.0)
         if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
             worst = max(near, key=lambda contact: -contact.separation)
@@ -418,13 +423,16 @@ class Impact:
         are those of the instant before, as the event function watches the rims."""
         found: dict[tuple[int, int], list[Any]] = {}
         old, sides = self.system.tables.touches, self.system.tables.sides.reshape(-1, 4)
-        for touch in old[: int(self.system.options.active[0])]:
-            row = np.zeros((), TOUCH)
-            for name in FEATURES:
-                row[name] = touch[name]
-            ends = sides[touch.first_i : touch.last_i].copy(), sides[touch.first_j : touch.last_j].copy()
-            pair = min(int(touch.a), int(touch.b)), max(int(touch.a), int(touch.b))
-            found.setdefault(pair, []).append((np.array(touch.position), (row, *ends)))
+        active = int(self.system.options.active[0])
+        rows = np.zeros(active, TOUCH)
+        for name in FEATURES:
+            rows[name] = old[name][:active]
+        ends = np.array([old[name][:active] for name in ("first_i", "last_i", "first_j", "last_j")]).T
+        for k, (first_i, last_i, first_j, last_j) in enumerate(ends):
+            row, position = rows[k : k + 1].reshape(()), np.array(old.position[k])
+            pair = min(int(row["a"]), int(row["b"])), max(int(row["a"]), int(row["b"]))
+            touch = row, sides[first_i:last_i].copy(), sides[first_j:last_j].copy()
+            found.setdefault(pair, []).append((position, touch))
         return found
 
     def _known_touch(self, contact: Any, known: dict[tuple[int, int], list[Any]]) -> Any:
@@ -444,16 +452,12 @@ class Impact:
 
     def _poses(self) -> list[ColliderPose]:
         """The poses of the colliders. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
-        kinematics, world = self.system.mechanism.system.kinematics, len(self.system.mechanism.system.bodies)
-        colliders = self.system.detector.collision.colliders
-        bodies = [int(c.body) if c.body < self._bodies else world for c in colliders]
+        kinematics = self.system.mechanism.system.kinematics
+        x, rotation = np.array(kinematics.x), np.array(kinematics.rotation).reshape(-1, 3, 3)
         return [
-            ColliderPose(
-                body, np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[body].x),
-                np.array(kinematics[body].rotation).reshape(3, 3),
-            )
-            for c, body in zip(colliders, bodies, strict=True)
-        ]  # fmt: skip
+            ColliderPose(body, position, turn, x[body], rotation[body])
+            for body, position, turn in zip(self._owner, *self._places, strict=True)
+        ]
 
     def respond(self, y: np.ndarray) -> None:
         """Put the matrix and the free accelerations of all touches in the tables. Raises NoSolution."""
@@ -626,7 +630,6 @@ class Impact:
         while True:
             order, forces = self._bearing_forces(y, table, sides)
             own: Any = self.system.options[0]
-            active = int(own.active)
             rubs = np.hypot(forces[:, 1], forces[:, 2])
             slips = idle[order] & (table.mode[order] == STICKING)
             slips &= rubs > table.friction[order] * forces[:, 0] + own.tiny_force
@@ -695,24 +698,25 @@ class Impact:
         touches = self.system.tables.touches
         if own.touches > own.active:
             self.system.event_value(self._driver.time, y)  # velocities and gaps of all
-        radius = self.settings.size
-        for k in range(int(own.touches)):
-            touch, key = touches[k], key_of(touches[k])
-            if k >= own.active or touch.mode == OPEN:
-                slack = own.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * own.tiny_gap
-                touch.slack_gap = max(0.0, own.tiny_gap - (touch.gap + slack)) + self._slack(CLOSES, key, own.tiny_gap)
+        columns = ("mode", "gap", "velocity", "friction", "force", "frame", "slide")
+        mode, gap, velocity, friction, force, frame, slide = (np.asarray(touches[name]) for name in columns)
+        active, tiny_gap, tiny_force = int(own.active), float(own.tiny_gap), float(own.tiny_force)
+        for k, touch in enumerate(touches.view(TOUCH, np.ndarray)):
+            key = key_of(touch)
+            if k >= active or mode[k] == OPEN:
+                slack = tiny_gap if velocity[k, 0] < 0.0 else 3.0 * tiny_gap
+                touch["slack_gap"] = max(0.0, tiny_gap - (gap[k] + slack)) + self._slack(CLOSES, key, tiny_gap)
                 continue
-            touch.slack_force = self._slack(LETS_GO, key, own.tiny_force)
-            touch.slack_rim = self._slack(LEAVES, key, RIM * radius)
-            if touch.mode == STICKING:
-                most = touch.friction * touch.force[0]
-                rubs = float(np.hypot(touch.force[1], touch.force[2]))
+            touch["slack_force"] = self._slack(LETS_GO, key, tiny_force)
+            touch["slack_rim"] = self._slack(LEAVES, key, RIM * self.settings.size)
+            if mode[k] == STICKING:
+                most, rubs = friction[k] * force[k, 0], float(np.hypot(force[k, 1], force[k, 2]))
                 if rubs >= most or self._repeats.repetitions((SLIPS, key)):
                     part = MARGIN if rubs <= (1.0 + MARGIN) * most else MUTED
-                    touch.slack_cone = max(0.0, rubs - most) + part * most + self._slack(SLIPS, key, own.tiny_force)
-            elif touch.mode == SLIDING:
-                along = float(touch.velocity[1:] @ touch.frame.reshape(3, 3)[1:] @ touch.slide)
-                touch.slack_slide = max(0.0, -along) + self._slack(STOPS, key, own.tiny_speed)
+                    touch["slack_cone"] = max(0.0, rubs - most) + part * most + self._slack(SLIPS, key, tiny_force)
+            elif mode[k] == SLIDING:
+                along = float(velocity[k, 1:] @ frame[k].reshape(3, 3)[1:] @ slide[k])
+                touch["slack_slide"] = max(0.0, -along) + self._slack(STOPS, key, float(own.tiny_speed))
 
     def name(self, touch: Any, side: str) -> str:
         """The name of body i or j of a touch, or of the obstacle there."""
