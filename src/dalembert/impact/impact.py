@@ -18,8 +18,21 @@ from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
 from .contact_law import CONE, FREE, MARGIN, Rest, classify, classify_slow, solve
-from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch, surfaces_of
+from .features import (
+    FRICTIONLESS,
+    HOLD_LINES,
+    OPEN,
+    RESPOND,
+    RIM,
+    SLIDING,
+    STICKING,
+    TOUCH,
+    ColliderPose,
+    make_touch,
+    surfaces_of,
+)
 from .repeats import Repeats
+from .resting_contact import WAIT
 from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
 
 # Laws of impact --------------------------------------------------------------------------------------------------------
@@ -319,6 +332,7 @@ class Impact:
         self._fastest = 0.0  # m/s, of what is slow at the instant
         self._repeats = Repeats(settings.size)
         self.same_features = False  # whether contacts that bear force are between the features that they were
+        self.turns = False  # whether a contact that was held on a straight line turns
         own: Any = system.options[0]
         own.tiny_gap, own.near = TINY_GAP * settings.size, SAME_POINT * settings.size
 
@@ -343,6 +357,11 @@ class Impact:
             own: Any = self.system.options[0]
             own.tiny_speed = tiny
             self._find_resting(y, tiny)
+            if self.turns:
+                own.wait = WAIT
+            else:
+                self.hold_lines(y)
+        self.turns = False
         self.log.note_changes(self._driver.time, before, self.system.tables.touches)
         clock: Any = self._driver._clock[0]
         clock.event = -1
@@ -462,6 +481,12 @@ class Impact:
     def respond(self, y: np.ndarray) -> None:
         """Put the matrix and the free accelerations of all touches in the tables. Raises NoSolution."""
         status = self.system(RESPOND, self._driver.time, y, self._dydt)
+        if status != 0:
+            raise NoSolution(f"the forces at t = {self._driver.time:.9g} s could not be found (status {status})")
+
+    def hold_lines(self, y: np.ndarray) -> None:
+        """Hold what slides straight on its line, see `resting_contact`. Raises NoSolution."""
+        status = self.system(HOLD_LINES, self._driver.time, y, self._dydt)
         if status != 0:
             raise NoSolution(f"the forces at t = {self._driver.time:.9g} s could not be found (status {status})")
 
