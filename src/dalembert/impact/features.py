@@ -73,7 +73,7 @@ OPTIONS = np.dtype(
 RESPOND = (
     10  # task besides those of `core.c_function`: geometry, responses and smooth accelerations of all touches at (t, y)
 )
-HOLD_LINES = 11  # another: `straight` of the touches that bear force at (t, y)
+HOLD_LINES = 21  # another: `straight` of the touches that bear force at (t, y)
 
 
 class Touching(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -265,6 +266,7 @@ class ContactSystem:
             self.address = CONTACT_SYSTEM_ENTRY.address
         self._function = C_TYPE(self.address)
         self.tables = self._workspace(0)
+        self._written = ImpactTables(None, None, None)  # those whose addresses are in `data`
         self.update_addresses()
 
     def _workspace(self, touches: int) -> Touching:
@@ -285,9 +287,12 @@ class ContactSystem:
         return ImpactTables(self.mechanism.system, self.tables, self.detector.collision)
 
     def update_addresses(self) -> None:
-        """Write the addresses of all tables to `data`, after any of them moved."""
+        """Write the addresses of all tables to `data` if any of them moved."""
+        tables = self.all_tables
+        if self.options.detector_data[0] == self.detector.data and all(map(operator.is_, tables, self._written)):
+            return
         self.options.detector_data = self.detector.data
-        self._addresses = address_table(self.all_tables)
+        self._written, self._addresses = tables, address_table(tables)
         self._data[:] = self._addresses
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
