@@ -21,14 +21,17 @@ def sliding_sphere(speed=1.0, friction=0.3):
     return scene
 
 
-def block_on_a_slope(friction, degrees=30.0, speed=0.0):
-    """The slope is level, and gravity leans."""
+def block_on_a_slope(friction, degrees=30.0, speed=0.0, across=0.0, spin=0.0):
+    """The slope is level, and gravity leans. speed, across: down the slope and across it."""
     angle = np.radians(degrees)
     scene = dal.Scene(
         "slope", gravity=(G * np.sin(angle), 0, -G * np.cos(angle)), material=dal.Material(friction=friction)
     )
     scene.add_obstacle("ground", dal.HalfSpace())
-    scene.add_body("block", dal.Box(1.0, 0.6, 0.4), mass=2.0, position=(0, 0, 0.2), velocity=(speed, 0, 0))
+    scene.add_body(
+        "block", dal.Box(1.0, 0.6, 0.4), mass=2.0, position=(0, 0, 0.2), velocity=(speed, across, 0),
+        angular_velocity=(0, 0, spin),
+    )  # fmt: skip
     return scene
 
 

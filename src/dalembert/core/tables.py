@@ -16,6 +16,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -108,6 +109,7 @@ def grow(table: Table, known: dict[str, int] | None = None, /, **sizes: int) -> 
     return table._replace(**{name: _blank(fields, name, (known or {}) | sizes) for name in names})  # type: ignore[attr-defined, no-any-return]
 
 
+@cache
 def _code(shape: str) -> Any:
     return compile(shape, "<shape of a table>", "eval")
 
@@ -117,10 +119,11 @@ def _blank(fields: Any, name: str, sizes: dict[str, int]) -> np.ndarray:
     declared = column_of(fields, name)
     if not declared.shape:
         raise ValueError(f"{fields.__name__}.{name} has no declared shape; give the array")
-    code, known = _code(declared.shape), vars(sys.modules[fields.__module__]) | sizes
-    missing = [size for size in code.co_names if size not in known]
+    code, constants = _code(declared.shape), vars(sys.modules[fields.__module__])
+    missing = [size for size in code.co_names if size not in sizes and size not in constants]
     if missing:
         raise KeyError(f"{fields.__name__}.{name} has {declared.shape} rows; give {', '.join(missing)}")
+    known = {size: sizes[size] if size in sizes else constants[size] for size in code.co_names}
     rows = eval(code, {"__builtins__": {}}, known)
     if declared.dtype.names is not None:
         return np.zeros(rows, declared.dtype).view(np.recarray)

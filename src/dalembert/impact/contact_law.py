@@ -286,6 +286,7 @@ def solve(
 # How contacts go on --------------------------------------------------------------------------------------------------------
 
 ZERO = 1e-9  # accelerations below this part of the largest are zero
+MARGIN = 1e-6  # of friction, and of the largest acceleration: contacts stick that would not with so much less friction
 
 
 class Rest(NamedTuple):
@@ -304,6 +305,11 @@ def classify(
 
     matrix : (3 n, 3 n). free : (n, 3) m/s², relative accelerations without these forces. velocity : (n, 3) m/s; tangential
     speeds up to `still` are none. known : (n, 3) N, the forces, to `CONSISTENT`, where they are known. Raises NoSolution.
+
+    Where the law is just met, as in a stack that slides with the same friction at each level, rounding decides what slips:
+    forces that hold each other at small angles θ across the slip leave a part θ²/2 of friction unused, and so let contacts
+    slip with that part of the largest acceleration; the natural map shows an error θ of that slip. So where its error is e,
+    slips below ½ (2 e)^⅔ are none; twice that, or `MARGIN`, are allowed.
     """
     speed = np.hypot(velocity[:, 1], velocity[:, 2])
     slides = (speed > still) & (friction > 0.0)
@@ -313,10 +319,11 @@ def classify(
     if force is None:
         force, error = resting_forces(matrix, free, kinds, friction, slide)
     acceleration = free + (matrix @ force.ravel()).reshape(-1, 3)
-    small = max(ZERO, 2.0 * error) * float(np.abs(free).max(initial=0.0))
+    largest = float(np.abs(free).max(initial=0.0))
+    small = max(ZERO, 2.0 * error) * largest
     part = acceleration[:, 0] <= small
     shear = np.hypot(acceleration[:, 1], acceleration[:, 2])
-    starts = (kinds == CONE) & (shear > small)
+    starts = (kinds == CONE) & (shear > max(MARGIN, (2.0 * error) ** (2.0 / 3.0)) * largest)
     slide = np.where(starts[:, None], acceleration[:, 1:] / np.where(starts, shear, 1.0)[:, None], slide)
     mode = np.where(kinds == FREE, FRICTIONLESS, np.where(slides | starts, SLIDING, STICKING))
     return Rest(np.where(part, mode, OPEN), slide, force)
@@ -328,7 +335,8 @@ def classify_slow(
     """As `classify`, where a contact that slides so slowly that friction stops it within a tiny distance sticks at once.
 
     Near its end a slide may turn without end: several contacts of one body share the load, and the friction of the one that
-    comes to a stop changes all others. limits: m/s, the speed that is none; m/s, the fastest that is slow; m, the distance.
+    comes to a stop changes all others. Where friction just holds, a slow slide neither ends nor grows; it sticks as well.
+    limits: m/s, the speed that is none; m/s, the fastest that is slow; m, the distance.
     """
     still, fastest, distance = limits
     speed = np.hypot(velocity[:, 1], velocity[:, 2])
@@ -337,8 +345,10 @@ def classify_slow(
     response = np.minimum(matrix[first + 1, first + 1], matrix[first + 2, first + 2])
     while slow.any():
         rest = classify(matrix, free, np.where(slow[:, None], 0.0, velocity), friction, still)
-        spare = friction * rest.force[:, 0] - np.hypot(rest.force[:, 1], rest.force[:, 2])
-        stops = (rest.mode == STICKING) & (speed**2 <= 2.0 * response * spare * distance)
+        most = friction * rest.force[:, 0]
+        spare = most - np.hypot(rest.force[:, 1], rest.force[:, 2])
+        holds = np.abs(spare) <= MARGIN * most
+        stops = (rest.mode == STICKING) & (holds | (speed**2 <= 2.0 * response * spare * distance))
         if stops[slow].all():
             return rest
         slow &= stops

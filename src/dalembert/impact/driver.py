@@ -20,7 +20,8 @@ from ..model.compile import Model
 from .advancement import ConservativeAdvancement
 from .features import EDGES, SIDE, SLIDING, STICKING, TOUCH
 from .impact import ContactEvent, EventSettings, Impact
-from .system import LEAVES, NEED_ROOM, ContactSystem
+from .resting_contact import WAIT
+from .system import LEAVES, NEED_ROOM, TURNS, ContactSystem
 
 MOST_TOUCHES = 2000  # of a checkpoint, as their memory grows with the square
 ENOUGH = 8.0  # steps: no longer time need be known to be safe
@@ -63,7 +64,8 @@ class EventDriver(Stepper):
             status = self.call_with_room(lambda: self._driver.run(y, dydt, *self._stop(y, dydt, target)))
             if status == EVENT and self._driver.event == self._own:
                 self._unsettled[0] = 1
-                self._impact.same_features = int(self.system.options.cause[0]) != LEAVES
+                cause = int(self.system.options.cause[0])
+                self._impact.same_features, self._impact.turns = cause != LEAVES, cause == TURNS
                 if self.time >= target:
                     self._settle(y)
             elif status != OK:
@@ -144,12 +146,13 @@ class EventDriver(Stepper):
         tables, options, bodies = self.system.tables, self.system.options, len(self.model.body_names)
         colliders, sides = len(self.system.detector.collision.colliders), len(tables.sides) // SIDE
         index = {"i": (0, bodies), "j": (0, bodies), "a": (0, colliders - 1), "b": (0, colliders - 1)}
-        kinds = {"kind": (0, EDGES), "mode": (0, STICKING)}
+        kinds = {"kind": (0, EDGES), "mode": (0, STICKING), "straight": (0, 1)}
         rows = {name: (0, sides) for name in ("first_i", "last_i", "first_j", "last_j")}
         return [
             *self._driver.fields(),
             Field("unsettled", self._unsettled, 0, 1),
             Field("active", options.active, 0, len(tables.touches)),
+            Field("wait", options.wait, 0, WAIT),
             *(Field(name, options[name]) for name in ("tiny_speed", "tiny_force")),
             Field("touches", tables.touches, columns=columns(TOUCH, {**index, **rows, **kinds})),
             Field("sides", tables.sides),

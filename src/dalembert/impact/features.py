@@ -37,14 +37,15 @@ STICKING = 3  # or rolling: the points in contact have no relative velocity
 
 # A contact between two features, each fixed to its body. point_*, axis_*: of the feature in the frame of the body; axis_j
 # is the normal of a PLANE, out of j. radius: of both balls, g = distance − radius; radius_i that of i alone. sign: turns
-# axis_i × axis_j from j to i (EDGES). sides: rows of `sides` that bound the feature of i and of j; a and b: colliders.
+# axis_i × axis_j from j to i (EDGES). straight: 1 if it slides and is held on its line, see `resting_contact`. first_*,
+# last_*: rows of `sides` that bound the feature of i and of j; a and b: colliders.
 # slack_*: what is added to g (m), to the margin of the cone and the normal force (N), to the velocity along the way it slides
 # (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world
 # axes: belt_*, tangential velocity of the surface beside that of its body; frame, normal (j → i) and two tangents row by
 # row; arms from the centres of mass to the position; velocity of i less j
 # in the frame; bias, its acceleration without forces; force on i in the frame; slide, the way it slides.
 TOUCH = np.dtype(
-    [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"),
+    [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"), ("straight", "i8"),
      ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
      ("point_i", "f8", 3), ("axis_i", "f8", 3), ("point_j", "f8", 3), ("axis_j", "f8", 3),
      ("radius", "f8"), ("radius_i", "f8"), ("sign", "f8"), ("friction", "f8"), ("restitution", "f8"),
@@ -60,16 +61,19 @@ SIDE = 4  # numbers a row of `sides`: a unit normal out of the feature in the fr
 # first. ledger: where the entries of contact stand in the state. margin: m, see `detect`. tiny_gap (m), tiny_speed (m/s)
 # and tiny_force (N): what counts as zero. near: m, points of one pair nearer than that are one contact. slack: m, added to
 # the separation of what does not touch yet. cause, which: kind of the nearest event, and the touch that it happens to, or −1.
+# wait: steps until contacts are held on straight lines again.
 OPTIONS = np.dtype(
     [("mechanism", "i8"), ("mechanism_data", "i8"), ("detector", "i8"), ("detector_data", "i8"), ("touches", "i8"),
      ("active", "i8"), ("ledger", "i8"), ("margin", "f8"), ("tiny_gap", "f8"), ("tiny_speed", "f8"),
-     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("slack", "f8"), ("cause", "i8"), ("which", "i8")],
+     ("tiny_force", "f8"), ("near", "f8"), ("worst_gap", "f8"), ("slack", "f8"), ("cause", "i8"), ("which", "i8"),
+     ("wait", "i8")],
     align=True,
 )  # fmt: skip
 
 RESPOND = (
     10  # task besides those of `core.c_function`: geometry, responses and smooth accelerations of all touches at (t, y)
 )
+HOLD_LINES = 21  # another: `straight` of the touches that bear force at (t, y)
 
 
 class Touching(NamedTuple):

@@ -17,9 +17,22 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .contact_law import CONE, FREE, Rest, classify, classify_slow, solve
-from .features import FRICTIONLESS, OPEN, RESPOND, RIM, SLIDING, STICKING, TOUCH, ColliderPose, make_touch, surfaces_of
+from .contact_law import CONE, FREE, MARGIN, Rest, classify, classify_slow, solve
+from .features import (
+    FRICTIONLESS,
+    HOLD_LINES,
+    OPEN,
+    RESPOND,
+    RIM,
+    SLIDING,
+    STICKING,
+    TOUCH,
+    ColliderPose,
+    make_touch,
+    surfaces_of,
+)
 from .repeats import Repeats
+from .resting_contact import WAIT
 from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
 
 # Laws of impact --------------------------------------------------------------------------------------------------------
@@ -42,7 +55,7 @@ from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem,
 
 ROUNDS = 100_000  # at most, of single impacts
 AGREE = 1e-4  # of the speeds: velocities of contacts that depend on each other agree no better
-BISECTIONS, SHARE = 60, 1e-12  # of the share of e: steps at most, and how well it is found
+TRIALS, SHARE = 60, 1e-12  # of the share of e: most of them, and how well it is found
 
 
 def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None) -> np.ndarray:
@@ -114,19 +127,22 @@ def _dissipative(impulses: Callable[[float], np.ndarray], matrix: np.ndarray, u:
 
     p = impulses(1.0)
     rounding = 1e-12 * float(np.sum(np.abs(p * u)))
-    if gain(p) <= rounding:
+    above = gain(p)
+    if above <= rounding:
         return p
-    low, high, best = 0.0, 1.0, None
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        p = impulses(middle)
-        if gain(p) <= rounding:
-            low, best = middle, p
-        else:
-            high = middle
-        if high - low <= SHARE:
+    best = impulses(0.0)
+    low, high, below = 0.0, 1.0, gain(best)
+    for step in range(TRIALS):  # by secants, and each third time by halves
+        if below >= -rounding or high - low <= SHARE:
             break
-    return impulses(0.0) if best is None else best
+        middle = 0.5 * (low + high) if step % 3 == 2 else low - (high - low) * below / (above - below)
+        p = impulses(middle)
+        now = gain(p)
+        if now <= rounding:
+            low, below, best = middle, now, p
+        else:
+            high, above = middle, now
+    return best
 
 
 LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
@@ -167,9 +183,10 @@ class ContactEvent:
 
 def key_of(touch: Any) -> Key:
     """The identity of a contact while the same features meet."""
+    numbers = [*touch["point_i"].tolist(), *touch["axis_j"].tolist()]
     return (
         int(touch["kind"]), int(touch["a"]), int(touch["b"]), int(touch["i"]), int(touch["j"]),
-        *np.round(np.concatenate([touch["point_i"], touch["axis_j"]]), 6).tolist(),
+        *(round(number, 6) for number in numbers),
     )  # fmt: skip
 
 
@@ -222,7 +239,7 @@ class Log:
 
     def note_changes(self, time: float, before: Any, now: Any) -> None:
         """Log which contacts came to rest, parted, began to slip or to stick, by the tables before and after."""
-        old, new = ({key_of(touch): touch for touch in table} for table in (before, now))
+        old, new = ({key_of(touch): touch for touch in table.view(TOUCH, np.ndarray)} for table in (before, now))
         for key, touch in new.items():
             was, mode = int(old[key]["mode"]) if key in old else OPEN, int(touch["mode"])
             if was == OPEN and mode != OPEN and key not in self._rested:
@@ -304,13 +321,18 @@ class Impact:
         self._bodies = len(model.body_names)
         inverse = system.mechanism.system.bodies.inverse_mass[: self._bodies]
         self._movable = np.append(np.asarray(inverse) > 0.0, False)
+        colliders = system.detector.collision.colliders
         self._surfaces = surfaces_of(system.detector.collision)
+        self._places = np.array(colliders.position), np.array(colliders.rotation).reshape(-1, 3, 3)
+        world = len(system.mechanism.system.bodies)
+        self._owner = [int(body) if body < self._bodies else world for body in colliders.body]
         self.owners = Owners(model.scene)
         self.log = Log(self.owners, settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
         self._fastest = 0.0  # m/s, of what is slow at the instant
         self._repeats = Repeats(settings.size)
         self.same_features = False  # whether contacts that bear force are between the features that they were
+        self.turns = False  # whether a contact that was held on a straight line turns
         own: Any = system.options[0]
         own.tiny_gap, own.near = TINY_GAP * settings.size, SAME_POINT * settings.size
 
@@ -335,6 +357,11 @@ class Impact:
             own: Any = self.system.options[0]
             own.tiny_speed = tiny
             self._find_resting(y, tiny)
+            if self.turns:
+                own.wait = WAIT
+            else:
+                self.hold_lines(y)
+        self.turns = False
         self.log.note_changes(self._driver.time, before, self.system.tables.touches)
         clock: Any = self._driver._clock[0]
         clock.event = -1
@@ -374,7 +401,7 @@ class Impact:
         size = self.settings.size
         self.system.mechanism(DERIVATIVE, self._driver.time, y, self._dydt)  # for the rotations
         contacts = self.system.detect(y, float(self.system.options.margin[0]))
-        near = [contact for contact in contacts if contact.separation <= TOUCHES * size and self._can_move(contact)]
+        near = [contact for contact in contacts[contacts["separation"] <= TOUCHES * size] if self._can_move(contact)]
         deepest = max((-float(contact.separation) for contact in near), default=0.0)
         if deepest > OVERLAP * size and self._driver.counts["steps"] == 0:
             worst = max(near, key=lambda contact: -contact.separation)
@@ -415,13 +442,16 @@ class Impact:
         are those of the instant before, as the event function watches the rims."""
         found: dict[tuple[int, int], list[Any]] = {}
         old, sides = self.system.tables.touches, self.system.tables.sides.reshape(-1, 4)
-        for touch in old[: int(self.system.options.active[0])]:
-            row = np.zeros((), TOUCH)
-            for name in FEATURES:
-                row[name] = touch[name]
-            ends = sides[touch.first_i : touch.last_i].copy(), sides[touch.first_j : touch.last_j].copy()
-            pair = min(int(touch.a), int(touch.b)), max(int(touch.a), int(touch.b))
-            found.setdefault(pair, []).append((np.array(touch.position), (row, *ends)))
+        active = int(self.system.options.active[0])
+        rows = np.zeros(active, TOUCH)
+        for name in FEATURES:
+            rows[name] = old[name][:active]
+        ends = np.array([old[name][:active] for name in ("first_i", "last_i", "first_j", "last_j")]).T
+        for k, (first_i, last_i, first_j, last_j) in enumerate(ends):
+            row, position = rows[k : k + 1].reshape(()), np.array(old.position[k])
+            pair = min(int(row["a"]), int(row["b"])), max(int(row["a"]), int(row["b"]))
+            touch = row, sides[first_i:last_i].copy(), sides[first_j:last_j].copy()
+            found.setdefault(pair, []).append((position, touch))
         return found
 
     def _known_touch(self, contact: Any, known: dict[tuple[int, int], list[Any]]) -> Any:
@@ -441,20 +471,22 @@ class Impact:
 
     def _poses(self) -> list[ColliderPose]:
         """The poses of the colliders. Their bodies are numbered as in the mechanism, whose world comes after the nodes."""
-        kinematics, world = self.system.mechanism.system.kinematics, len(self.system.mechanism.system.bodies)
-        colliders = self.system.detector.collision.colliders
-        bodies = [int(c.body) if c.body < self._bodies else world for c in colliders]
+        kinematics = self.system.mechanism.system.kinematics
+        x, rotation = np.array(kinematics.x), np.array(kinematics.rotation).reshape(-1, 3, 3)
         return [
-            ColliderPose(
-                body, np.array(c.position), np.array(c.rotation).reshape(3, 3), np.array(kinematics[body].x),
-                np.array(kinematics[body].rotation).reshape(3, 3),
-            )
-            for c, body in zip(colliders, bodies, strict=True)
-        ]  # fmt: skip
+            ColliderPose(body, position, turn, x[body], rotation[body])
+            for body, position, turn in zip(self._owner, *self._places, strict=True)
+        ]
 
     def respond(self, y: np.ndarray) -> None:
         """Put the matrix and the free accelerations of all touches in the tables. Raises NoSolution."""
         status = self.system(RESPOND, self._driver.time, y, self._dydt)
+        if status != 0:
+            raise NoSolution(f"the forces at t = {self._driver.time:.9g} s could not be found (status {status})")
+
+    def hold_lines(self, y: np.ndarray) -> None:
+        """Hold what slides straight on its line, see `resting_contact`. Raises NoSolution."""
+        status = self.system(HOLD_LINES, self._driver.time, y, self._dydt)
         if status != 0:
             raise NoSolution(f"the forces at t = {self._driver.time:.9g} s could not be found (status {status})")
 
@@ -515,13 +547,14 @@ class Impact:
         if weight == 0.0:  # the force that turns the fastest motion within the size
             weight = mass * (tiny / TINY_SPEED) ** 2 / self.settings.size
         self.system.options.tiny_force = max(TINY_FORCE * largest, 1e-6 * TINY_FORCE * weight, 1e-300)
-        rests = np.zeros(len(table), bool)
+        rests, idle = np.zeros(len(table), bool), np.zeros(len(table), bool)
         rests[resting] = True
+        idle[resting] = rest.force[:, 0] <= TINY_FORCE * largest
         table.mode, table.slide = self._stuck(y, table, sides)
         self.system.set_touches(table, sides, 0)
         self.respond(y)
         self._stop_bounces(y, table, matrix, tiny)
-        self._activate(y, table, sides, rests)
+        self._activate(y, table, sides, rests, idle)
         self._set_slacks(y)
 
     def _go_on(
@@ -609,22 +642,25 @@ class Impact:
         wrench = (impulse.ravel() @ columns).reshape(-1, 6)
         book_impulse(y, self.system.all_tables, wrench, impulse, mean)
 
-    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray, resting: np.ndarray) -> None:
+    def _activate(self, y: np.ndarray, table: Any, sides: np.ndarray, resting: np.ndarray, idle: np.ndarray) -> None:
         """Let the contacts of a mode other than OPEN bear force, so that the forces between events obey the law as well.
 
         These are the forces of least squares, and where contacts depend on each other they are not those of `classify`. A
         contact that they make pull parts, and one of `resting` (n,), flags, that they would close bears force; else what the
-        law of the instant decides would be undone at once.
+        law of the instant decides would be undone at once. One of `idle` (n,), flags, bears no force by the law; it parts
+        also where friction would leave the cone.
         """
-        matrix, free = self.matrix()
+        matrix, free = (values.copy() for values in self.matrix())  # the tables are put in another order below
         tried: set[bytes] = set()
         while True:
             order, forces = self._bearing_forces(y, table, sides)
             own: Any = self.system.options[0]
-            active = int(own.active)
-            weakest = int(np.argmin(forces[:active, 0])) if active else 0
-            if active and forces[weakest, 0] < -0.5 * own.tiny_force:
-                table.mode[order[weakest]] = OPEN
+            rubs = np.hypot(forces[:, 1], forces[:, 2])
+            slips = idle[order] & (table.mode[order] == STICKING)
+            slips &= rubs > table.friction[order] * forces[:, 0] + own.tiny_force
+            wrong = np.flatnonzero((forces[:, 0] < -0.5 * own.tiny_force) | slips)
+            if len(wrong):
+                table.mode[order[wrong[np.argmin(forces[wrong, 0])]]] = OPEN
                 continue
             found = np.zeros_like(forces)
             found[order] = forces
@@ -659,7 +695,12 @@ class Impact:
         return order, forces
 
     def _stuck(self, y: np.ndarray, table: Any, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Modes and slides, where contacts that slide slowly stick if the forces between events then keep them so."""
+        """Modes and slides, where contacts that slide slowly stick if the forces between events then keep them so.
+
+        Where friction just holds, as in a stack that slides with the same friction at each level, a slide neither ends nor
+        grows. Friction turns with it at the rate A μ f_n/|u|: the slower it is, the shorter are the steps. So a slow slide
+        sticks by friction up to `MARGIN` above the cone. It is as slow as a bounce that is ended, see `LOWEST_BOUNCE`.
+        """
         own: Any = self.system.options[0]
         speed = np.hypot(table.velocity[:, 1], table.velocity[:, 2])
         slow = (table.mode == SLIDING) & (speed <= self._fastest)
@@ -667,7 +708,7 @@ class Impact:
         while slow.any():
             trial.mode = np.where(slow, STICKING, table.mode)
             order, forces = self._bearing_forces(y, trial, sides)
-            rubs, most = np.hypot(forces[:, 1], forces[:, 2]), trial.friction[order] * forces[:, 0]
+            rubs, most = np.hypot(forces[:, 1], forces[:, 2]), (1.0 + MARGIN) * trial.friction[order] * forces[:, 0]
             sticks = trial.mode[order] == STICKING
             wrong = (forces[:, 0] < -0.5 * own.tiny_force) | (sticks & (rubs > most))
             if not wrong.any():
@@ -682,23 +723,25 @@ class Impact:
         touches = self.system.tables.touches
         if own.touches > own.active:
             self.system.event_value(self._driver.time, y)  # velocities and gaps of all
-        radius = self.settings.size
-        for k in range(int(own.touches)):
-            touch, key = touches[k], key_of(touches[k])
-            if k >= own.active or touch.mode == OPEN:
-                slack = own.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * own.tiny_gap
-                touch.slack_gap = max(0.0, own.tiny_gap - (touch.gap + slack)) + self._slack(CLOSES, key, own.tiny_gap)
+        columns = ("mode", "gap", "velocity", "friction", "force", "frame", "slide")
+        mode, gap, velocity, friction, force, frame, slide = (np.asarray(touches[name]) for name in columns)
+        active, tiny_gap, tiny_force = int(own.active), float(own.tiny_gap), float(own.tiny_force)
+        for k, touch in enumerate(touches.view(TOUCH, np.ndarray)):
+            key = key_of(touch)
+            if k >= active or mode[k] == OPEN:
+                slack = tiny_gap if velocity[k, 0] < 0.0 else 3.0 * tiny_gap
+                touch["slack_gap"] = max(0.0, tiny_gap - (gap[k] + slack)) + self._slack(CLOSES, key, tiny_gap)
                 continue
-            touch.slack_force = self._slack(LETS_GO, key, own.tiny_force)
-            touch.slack_rim = self._slack(LEAVES, key, RIM * radius)
-            if touch.mode == STICKING:
-                most = touch.friction * touch.force[0]
-                rubs = float(np.hypot(touch.force[1], touch.force[2]))
+            touch["slack_force"] = self._slack(LETS_GO, key, tiny_force)
+            touch["slack_rim"] = self._slack(LEAVES, key, RIM * self.settings.size)
+            if mode[k] == STICKING:
+                most, rubs = friction[k] * force[k, 0], float(np.hypot(force[k, 1], force[k, 2]))
                 if rubs >= most or self._repeats.repetitions((SLIPS, key)):
-                    touch.slack_cone = max(0.0, rubs - most) + MUTED * most + self._slack(SLIPS, key, own.tiny_force)
-            elif touch.mode == SLIDING:
-                along = float(touch.velocity[1:] @ touch.frame.reshape(3, 3)[1:] @ touch.slide)
-                touch.slack_slide = max(0.0, -along) + self._slack(STOPS, key, own.tiny_speed)
+                    part = MARGIN if rubs <= (1.0 + MARGIN) * most else MUTED
+                    touch["slack_cone"] = max(0.0, rubs - most) + part * most + self._slack(SLIPS, key, tiny_force)
+            elif mode[k] == SLIDING:
+                along = float(velocity[k, 1:] @ frame[k].reshape(3, 3)[1:] @ slide[k])
+                touch["slack_slide"] = max(0.0, -along) + self._slack(STOPS, key, float(own.tiny_speed))
 
     def name(self, touch: Any, side: str) -> str:
         """The name of body i or j of a touch, or of the obstacle there."""

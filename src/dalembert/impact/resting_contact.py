@@ -10,10 +10,22 @@ imposed: if one of these conditions fails there is an event, and `contact_law.cl
 continues. If the forces are not unique (four contacts under a box), those with the least sum of squares are chosen,
 with friction in proportion to the normal force, so that all contacts slip at the same time.
 
-In order: responses, forces between events, and the end of a step.
+The direction d of friction follows that of the slip u at the rate μ f_n A/|u|. A block that friction almost holds
+accelerates by a small part p of g and slides at p g t: however long it has slid, the rate is 1/(p t), and an explicit
+method takes steps of p t, or goes astray. But the direction hardly changes. A contact that slides straight is therefore
+held on its line: it bears a force f_e across d as well, as if it had there the mass M = 1/(ε A), A the response across d,
+
+    f_t = −μ f_n d + f_e e,   f_e = −M (A f + b)·e,
+
+which takes ε of the rate and obeys Coulomb's law where f_e = 0. Where |f_e| exceeds a tiny part of μ f_n, `most_angle`, the
+slip turns: there is an event, and from then on friction follows the slip alone.
+
+In order: responses, forces between events, straight lines, the derivative, and the end of a step.
 """
 
 from __future__ import annotations
+
+import math
 
 from ..contact.tables import put_three, three
 from ..core.c_function import COMPLETE, DERIVATIVE, POTENTIAL, call_pointer
@@ -33,7 +45,7 @@ from ..model.tables import (
     REACTION_TORQUE,
     STATE_SIZE,
 )
-from .features import SLIDING, STICKING, sliding_direction, update_touches
+from .features import BLIND, SLIDING, STICKING, sliding_direction, update_touches
 
 # Responses -------------------------------------------------------------------------------------------------------------
 #
@@ -170,6 +182,7 @@ def free_accelerations(count, y, dydt, tables):
 EPSILON = 1e-7  # of the diagonal: regularization of a singular system
 CORRECTIONS = 4  # steps of the proximal iteration, each a factor of about ε
 UNSOLVED = 151  # status: the forces of contact cannot be found
+LOOSE = 1e-5  # ε of what slides straight; less would enlarge rounding where contacts depend on each other
 LEAST_PART = 1e-6  # of the greatest normal force: what a contact counts for at least where friction is shared out
 
 
@@ -201,15 +214,27 @@ def solve_least(n, touching):
 
 
 @njit
-def list_unknowns(active, sticking, touching):
-    """List the unknown components in `rows`; returns how many. sticking: 1 to include tangents of sticking contacts."""
+def list_unknowns(active, sticking, friction, touching):
+    """List the unknown components in `rows`; returns how many. sticking: 1 to include tangents of sticking contacts;
+    friction: 1 to include that across the line of what slides straight, as the first tangent."""
     touches, rows = touching.touches, touching.rows
     n = 0
     for k in range(active):
-        for c in range(3 if sticking != 0 and touches[k].mode == STICKING else 1):
+        components = 1
+        if sticking != 0 and touches[k].mode == STICKING:
+            components = 3
+        if friction != 0 and is_straight(touches[k]):
+            components = 2
+        for c in range(components):
             rows[n] = 3 * k + c
             n += 1
     return n
+
+
+@inlined
+def is_straight(touch):
+    """Whether a contact is held on the straight line on which it slides."""
+    return touch.mode == SLIDING and touch.straight != 0
 
 
 @njit
@@ -217,19 +242,41 @@ def set_equations(n, friction, touching):
     """The equations of the listed components; friction: 1 to include that of sliding contacts."""
     touches, matrix, rows = touching.touches, touching.matrix, touching.rows
     system, weight = touching.system, touching.weight
-    width = 3 * touches.shape[0]
+    tiny, width = touching.options[0].tiny_speed, 3 * touches.shape[0]
     for j in range(n):
         column = rows[j]
         touch = touches[column // 3]
         slides = friction != 0 and touch.mode == SLIDING
-        d = sliding_direction(touch, touching.options[0].tiny_speed) if slides else (0.0, 0.0)
+        d = sliding_direction(touch, tiny) if slides else (0.0, 0.0)
         for i in range(n):
             at = rows[i] * width + column
-            value = load(matrix, at)
-            if slides:
-                value -= touch.friction * (d[0] * load(matrix, at + 1) + d[1] * load(matrix, at + 2))
+            value = response(at, column % 3, slides, touch.friction, d, matrix)
+            if friction != 0 and is_across(rows[i], touching):
+                e = sliding_direction(touches[rows[i] // 3], tiny)
+                other = response(at + width, column % 3, slides, touch.friction, d, matrix)
+                value = e[0] * other - e[1] * value
             store(system, i * n + j, value)
+        if friction != 0 and is_across(column, touching):
+            store(system, j * n + j, load(system, j * n + j) * (1.0 + LOOSE))
         store(weight, j, largest_response(matrix, width, column - column % 3))
+
+
+@inlined
+def is_across(row, touching):
+    """Whether a listed component is that across the line of what slides straight."""
+    return row % 3 == 1 and is_straight(touching.touches[row // 3])
+
+
+@inlined
+def response(at, component, slides, slope, d, matrix):
+    """The response, with `at` its place in the matrix, to a unit of a component: of a contact that slides along d, to the
+    normal force with its friction, or to the friction across d."""
+    value = load(matrix, at)
+    if slides and component == 0:
+        value -= slope * (d[0] * load(matrix, at + 1) + d[1] * load(matrix, at + 2))
+    elif slides:
+        value = d[0] * load(matrix, at + 1) - d[1] * value
+    return value
 
 
 @njit
@@ -261,11 +308,14 @@ def share_friction(n, touching):
 def find_forces(active, touching):
     """The forces of the active contacts, into their table. Returns a status."""
     touches, unknown, rows = touching.touches, touching.unknown, touching.rows
-    right, free = touching.right, touching.free
-    n = list_unknowns(active, 1, touching)
+    right, free, tiny = touching.right, touching.free, touching.options[0].tiny_speed
+    n = list_unknowns(active, 1, 1, touching)
     set_equations(n, 1, touching)
     for i in range(n):
         right[i] = -free[rows[i]]
+        if is_across(rows[i], touching):
+            e = sliding_direction(touches[rows[i] // 3], tiny)
+            right[i] = e[1] * free[rows[i]] - e[0] * free[rows[i] + 1]
     if solve_least(n, touching) != 0:
         return UNSOLVED
     if n > active and active > 1:
@@ -279,10 +329,94 @@ def find_forces(active, touching):
     for k in range(active):
         touch = touches[k]
         if touch.mode == SLIDING:
-            d = sliding_direction(touch, touching.options[0].tiny_speed)
+            d = sliding_direction(touch, tiny)
             most = -touch.friction * touch.force[0]
-            touch.force[1], touch.force[2] = most * d[0], most * d[1]
+            across = touch.force[1]  # zero where it is not held
+            touch.force[1], touch.force[2] = most * d[0] - across * d[1], most * d[1] + across * d[0]
     return 0
+
+
+# Straight lines --------------------------------------------------------------------------------------------------------
+
+LEAST_ANGLE, MOST_ANGLE = (
+    1e-8,
+    1e-4,
+)  # rad, of fast and of slow slips; less is rounding, more changes friction along the slip
+SLOW = 100.0  # of the speed that counts as zero: about the error of a velocity in a step
+AHEAD = 0.1  # of the largest angle: that at which a contact begins to be held, and its turn in the last step
+WAIT = 100  # steps after a slip turned, in which nothing is held: an event costs as much as these
+
+
+@inlined
+def most_angle(touch, tiny):
+    """The largest angle between friction and slip of a contact that is held on its line, rad: |f_e| over μ f_n. The velocity
+    across the line lags by this part of the slip: by at most `SLOW` speeds that count as zero where the slip is slow."""
+    u, v = touch.velocity[1], touch.velocity[2]
+    slow = SLOW * tiny / max(math.sqrt(u * u + v * v), tiny)
+    return min(max(LEAST_ANGLE, slow), MOST_ANGLE)
+
+
+@njit
+def hold_lines(touching):
+    """Hold each sliding contact on its line if the forces in the table hardly bend it."""
+    options = touching.options[0]
+    for k in range(options.active):
+        touch = touching.touches[k]
+        if touch.mode == SLIDING and touch.straight == 0 and touch.force[0] > options.tiny_force:
+            bend, response = bend_of(k, sliding_direction(touch, options.tiny_speed), touching)
+            most = AHEAD * most_angle(touch, options.tiny_speed) * touch.friction * touch.force[0]
+            if abs(bend) <= most * response:
+                touch.straight = 1
+
+
+@njit
+def hold_straight(touching):
+    """`hold_lines`, at the end of a step in which no slip turned."""
+    options = touching.options[0]
+    tiny = options.tiny_speed
+    if options.wait > 0:
+        options.wait -= 1
+        return
+    for k in range(options.active):
+        touch = touching.touches[k]
+        if touch.mode == SLIDING and touch.straight == 0:
+            turn = turn_since(touch, sliding_direction(touch, tiny))
+            if not is_seen(touch, tiny) or turn > AHEAD * most_angle(touch, tiny):
+                return
+    hold_lines(touching)
+
+
+@njit
+def bend_of(k, d, touching):
+    """(acceleration across d of contact k under the forces in the table, response to a unit force there)."""
+    touches, matrix = touching.touches, touching.matrix
+    width, row = 3 * touches.shape[0], 3 * k + 1
+    bend = d[0] * touching.free[row + 1] - d[1] * touching.free[row]
+    for i in range(touching.options[0].active):
+        for c in range(3):
+            at = row * width + 3 * i + c
+            bend += touches[i].force[c] * (d[0] * load(matrix, at + width) - d[1] * load(matrix, at))
+    at = row * width + row
+    mixed = load(matrix, at + 1) + load(matrix, at + width)
+    return bend, d[1] * d[1] * load(matrix, at) - d[0] * d[1] * mixed + d[0] * d[0] * load(matrix, at + width + 1)
+
+
+@inlined
+def is_seen(touch, tiny):
+    """Whether a contact slides so fast that the direction is that of the slip, see `sliding_direction`."""
+    u, v = touch.velocity[1], touch.velocity[2]
+    return u * u + v * v > (BLIND * tiny) ** 2
+
+
+@inlined
+def turn_since(touch, d):
+    """Sine of the angle between d and `slide`."""
+    f, slide = touch.frame, load3(touch.slide)
+    u, v = dot((f[3], f[4], f[5]), slide), dot((f[6], f[7], f[8]), slide)
+    return abs(d[0] * v - d[1] * u)
+
+
+# The derivative --------------------------------------------------------------------------------------------------------
 
 
 @njit
@@ -492,6 +626,7 @@ def project_contacts(t, y, dydt, tables):
     gained += potential_energy(y, tables)
     y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] += gained
     status = contact_forces(y, dydt, tables)
+    hold_straight(touching)
     store_slides(touching)
     return status
 
@@ -520,7 +655,7 @@ def solve_correction(velocities, touching):
     they cannot be found."""
     touches, rows, right, unknown = touching.touches, touching.rows, touching.right, touching.unknown
     active = touching.options[0].active
-    n = list_unknowns(active, velocities, touching)
+    n = list_unknowns(active, velocities, 0, touching)
     set_equations(n, 0, touching)
     for i in range(n):
         touch = touches[rows[i] // 3]

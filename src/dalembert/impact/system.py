@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from ..dynamics.kinematics import load9
 from ..dynamics.mechanism import USER_FUNCTION, Mechanism
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .features import (
+    HOLD_LINES,
     OPEN,
     OPTIONS,
     RESPOND,
@@ -41,9 +43,17 @@ from .features import (
     STICKING,
     ImpactTables,
     Touching,
+    sliding_direction,
     update_touches,
 )
-from .resting_contact import compute_responses, contact_forces, free_accelerations, project_contacts
+from .resting_contact import (
+    compute_responses,
+    contact_forces,
+    free_accelerations,
+    hold_lines,
+    most_angle,
+    project_contacts,
+)
 
 # The event function ----------------------------------------------------------------------------------------------------
 #
@@ -56,6 +66,7 @@ from .resting_contact import compute_responses, contact_forces, free_acceleratio
 #     normal force                                        f_n > −tiny
 #     friction where it sticks                            μ f_n − |f_t| > −tiny
 #     velocity along the way it slides                    u·d > −tiny
+#     friction across a straight line that it slides on   part of μ f_n − |f_e| > −tiny
 #     distance from the rim of a face or the end of an edge
 #
 # The slack keeps rounding from being an event, and lets the motion go on from the event just handled.
@@ -64,7 +75,7 @@ from .resting_contact import compute_responses, contact_forces, free_acceleratio
 NEED_ROOM = ENDS_RUN + 50  # status: collision detection needs room
 
 # Causes of events, in `options.cause`
-NOTHING, MEETS, CLOSES, LETS_GO, SLIPS, STOPS, LEAVES = range(7)
+NOTHING, MEETS, CLOSES, LETS_GO, SLIPS, STOPS, LEAVES, TURNS = range(8)
 
 
 @njit
@@ -116,6 +127,14 @@ def event_of_touch(touch, active, options, tables):
         value += touch.velocity[1] * dot((f[3], f[4], f[5]), slide) + touch.velocity[2] * dot((f[6], f[7], f[8]), slide)
         if value < least:
             least, cause = value, STOPS
+        if touch.straight != 0:
+            d = sliding_direction(touch, options.tiny_speed)
+            across = abs(d[0] * touch.force[2] - d[1] * touch.force[1])
+            value = (
+                most_angle(touch, options.tiny_speed) * touch.friction * touch.force[0] - across + options.tiny_force
+            )
+            if value < least:
+                least, cause = value, TURNS
     value = distance_inside(
         touch.position, tables.system.kinematics[touch.i], touch.first_i, touch.last_i, tables.touching.sides
     )
@@ -198,12 +217,15 @@ def contact_system_task(task, t, y, dydt, tables):
     options = tables.touching.options[0]
     if task in (COMPLETE, COMPLETE_EVALUATED):
         return project_contacts(t, y, dydt, tables)
-    inner = DERIVATIVE if task == RESPOND else task
+    inner = DERIVATIVE if task in (RESPOND, HOLD_LINES) else task
     status = call_pointer(options.mechanism, options.mechanism_data, inner, t, y, dydt)
     if status != 0:
         return status
-    if task == DERIVATIVE:
-        return contact_forces(y, dydt, tables)
+    if task in (DERIVATIVE, HOLD_LINES):
+        status = contact_forces(y, dydt, tables)
+        if task == HOLD_LINES and status == 0:
+            hold_lines(tables.touching)
+        return status
     if task == RESPOND:
         update_touches(options.touches, tables)
         compute_responses(options.touches, tables)
@@ -244,6 +266,7 @@ class ContactSystem:
             self.address = CONTACT_SYSTEM_ENTRY.address
         self._function = C_TYPE(self.address)
         self.tables = self._workspace(0)
+        self._written = ImpactTables(None, None, None)  # those whose addresses are in `data`
         self.update_addresses()
 
     def _workspace(self, touches: int) -> Touching:
@@ -264,9 +287,12 @@ class ContactSystem:
         return ImpactTables(self.mechanism.system, self.tables, self.detector.collision)
 
     def update_addresses(self) -> None:
-        """Write the addresses of all tables to `data`, after any of them moved."""
+        """Write the addresses of all tables to `data` if any of them moved."""
+        tables = self.all_tables
+        if self.options.detector_data[0] == self.detector.data and all(map(operator.is_, tables, self._written)):
+            return
         self.options.detector_data = self.detector.data
-        self._addresses = address_table(self.all_tables)
+        self._written, self._addresses = tables, address_table(tables)
         self._data[:] = self._addresses
 
     def set_touches(self, touches: np.ndarray, sides: np.ndarray, active: int) -> None:
