@@ -112,8 +112,8 @@ CONTACT = np.dtype(
 # Bodies that touch each other, or are connected by joints (`jointed`). Its contacts are contacts[first : end], those of its
 # k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
 # are groups first_group … end_group, which a small island does not have. `surfaces`: whether some contact has another law
-# than Coulomb's (`contact.surface_laws`). The work of its solver in this step: whether it is
-# `slow`, whether `single` precision is enough, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
+# than Coulomb's (`contact.surface_laws`). The work of its solver in this step: whether it is `slow`, whether `single`
+# precision is enough, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
      ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("slow", "i8"), ("single", "i8"),

@@ -558,8 +558,8 @@ def sweep_groups_positions(begin, end, carried, collision, stepping):
     return largest_w(deepest)
 
 
-# Single precision ---------------------------------------------------------------------------------------------------------
-# See `single_precision`: the same sweeps over `single_wide` and `single_motion`, which have the layout of `wide` and `motion`.
+# Single precision -------------------------------------------------------------------------------------------------------
+# See `single_precision`: the same sweeps over `single_wide` and `single_motion`, which are laid out like `wide` and `motion`.
 
 
 @njit
