@@ -6,6 +6,7 @@ import pytest
 import dalembert as dal
 from dalembert.collide.tables import CONTACTS, ISLANDS
 from dalembert.contact import parallel
+from dalembert.contact.tables import MOTION
 from dalembert.core import jit
 
 DT = 1 / 60
@@ -65,6 +66,77 @@ def test_a_large_pile_in_motion_is_within_its_aim_in_every_step():
         sizes.append(int(largest(run)["end"] - largest(run)["first"]))
     assert max(sizes) > 1000
     assert run.report.contact.unsolved == 0
+
+
+def velocities_of_impulses(run):
+    """`free_motion` and what the impulses of all contacts add to it, in NumPy, and `motion`; of bodies, (n, 6) each."""
+    collision, tables = run._driver.collision, run._driver._tables
+    motion, free = (table.reshape(-1, MOTION)[:-1] for table in (tables.motion, tables.free_motion))
+    contacts = collision.contacts[: collision.counts[CONTACTS]].view(np.ndarray)
+    impulse = np.einsum("ni,nij->nj", contacts["impulse"], contacts["frame"].reshape(-1, 3, 3))
+    found = free[:, :6].copy()
+    for body, arm, sign in (("a", "arm_a", -1.0), ("b", "arm_b", 1.0)):
+        moves = contacts[body] < len(motion)
+        which, p = contacts[body][moves], sign * impulse[moves]
+        xx, yy, zz, xy, xz, yz = free[which, 7:13].T
+        inverse = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)
+        np.add.at(found[:, :3], which, free[which, 6:7] * p)
+        np.add.at(found[:, 3:], which, np.einsum("nij,nj->ni", inverse, np.cross(contacts[arm][moves], p)))
+    return found, motion[:, :6]
+
+
+def test_what_single_precision_leaves_is_a_solution_in_double_precision():
+    """Velocities are those of the impulses, which are in their cones, to rounding of float64, where no impacts on the way
+    follow."""
+    run = dal.Simulation(thrown(), dt=DT, frame_rate=1e3)
+    singles = 0
+    for _ in range(45):
+        run.advance(DT)
+        if largest(run)["single"] == 0 or run._driver._tables.options.fast[0] != 0:
+            continue
+        singles += 1
+        found, motion = velocities_of_impulses(run)
+        assert np.abs(found - motion).max() < 1e-11
+        contacts = run._driver.collision.contacts[: run._driver.collision.counts[CONTACTS]]
+        friction = np.hypot(contacts.impulse[:, 1], contacts.impulse[:, 2])
+        assert (friction <= contacts.friction * contacts.impulse[:, 0] * (1.0 + 1e-12) + 1e-300).all()
+    assert singles > 20
+    assert run.report.contact.unsolved == 0
+
+
+def with_a_heavy_block(mass):
+    """A pile in motion, on which a block falls."""
+    scene = thrown(200)
+    scene.add_body("block", dal.Box(1.2, 1.2, 0.4), mass=mass, position=(0, 0, 1.9), velocity=(0, 0, -1.0))
+    return scene
+
+
+def test_single_precision_is_left_where_its_rounding_is_too_large():
+    """Under 1000 t the impulses of boxes of 5 kg are 1e5 times what changes their velocities."""
+    run = dal.Simulation(with_a_heavy_block(1e6), dt=DT, frame_rate=1e3)
+    left = 0
+    for _ in range(40):
+        run.advance(DT)
+        island = largest(run)
+        moves_fast = island["aim"] > run._driver._tables.options.tolerance[0]
+        left += bool(moves_fast and island["single"] == 0 and island["end"] - island["first"] > 300)
+    assert left > 0
+
+
+def test_bodies_at_the_ends_of_the_range_of_float32_are_solved_in_double_precision():
+    scene = thrown(200)
+    scene.add_body("dust", dal.Box(0.05, 0.05, 0.05), mass=1e-8, position=(0, 0, 0.1))
+    run = dal.Simulation(scene, dt=DT, frame_rate=1e3)
+    moved = 0
+    for _ in range(40):
+        run.advance(DT)
+        island = largest(run)
+        collision = run._driver.collision
+        members = collision.members[island["first_member"] : island["end_member"]]
+        if len(scene.bodies) - 1 in members and island["aim"] > run._driver._tables.options.tolerance[0]:
+            moved += 1
+            assert island["single"] == 0
+    assert moved > 0
 
 
 @pytest.mark.parametrize("threads", [2, 3])
