@@ -235,7 +235,7 @@ def over_colours_of_groups(kind, island, tables):
 # cone on the way is projected when the sweep comes to it. Without friction a convex function is minimized, and β = 0.8 is
 # best. With friction some sliding contacts oscillate with growing amplitude if β > 0.7. So β is large for most of a cycle,
 # which carries load through the pile, and small for the rest, which damps the oscillation. If few contacts are above the aim
-# after a cycle, sweeps over these and their neighbours follow (`local_sweeps`). On recorded steps of piles this takes a half
+# after a cycle, sweeps over these and their neighbours follow (`large_islands`). On recorded steps of piles this takes a half
 # to a fifth of the sweeps with the best constant β.
 FAST, SLOW = 0.9, 0.5
 FAST_SWEEPS, CYCLE = 24, 32

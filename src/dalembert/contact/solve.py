@@ -19,7 +19,7 @@ from ..core.simd import clear, copy
 from ..core.status import OK
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
-from .local_sweeps import sweep_locally
+from .large_islands import allows_single, carry_single, leave_single, round_island, sweep_locally
 from .parallel import (
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
@@ -50,7 +50,6 @@ from .parallel import (
 )
 from .position_correction import correct_island
 from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, propagate_shocks, solve_supports
-from .single_precision import allows_single, carry_single, leave_single, round_island
 from .tables import (
     AIM_SURFACES,
     APPLY_WARM_START,
@@ -172,9 +171,9 @@ def aim_of_many(speed, weight, tolerance):
 
 @njit
 def set_aim(island, tables):
-    """Whether an island is slow, the residual that it is to reach, m/s, and whether in single precision."""
+    """Whether an island is slow, and the residual that it is to reach, m/s."""
     options, collision = tables.stepping.options[0], tables.collision
-    island.aim, island.slow, island.single = options.tolerance, 0, 0
+    island.aim, island.slow = options.tolerance, 0
     if options.finishes == 0:
         return
     square, fastest, weight = 0.0, 0.0, 0.0
@@ -190,7 +189,6 @@ def set_aim(island, tables):
     many = island.end - island.first
     if many > FACTORED or (many > SMALL and math.sqrt(fastest) > STILL * weight):
         island.aim = aim_of_many(speed, weight, options.tolerance)
-        island.single = 1 if allows_single(math.sqrt(fastest), island, tables) else 0
 
 
 # Gauss–Seidel -----------------------------------------------------------------------------------------------------------
@@ -208,6 +206,7 @@ def solve_island(number, tables):
     status, most, propagates = OK, options.iterations, plain and not is_waiting(island, tables)
     island.iterations, island.residual = 0, 0.0
     set_aim(island, tables)
+    island.single = 1 if allows_single(island, tables) else 0
     if island.surfaces != 0:
         call_surfaces_of(WARM_START_SURFACES, island, tables)
     elif by_rows:

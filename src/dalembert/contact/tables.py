@@ -251,7 +251,7 @@ class Stepping(NamedTuple):
     wide_bodies: Any = column(
         "0", np.int32, doc="rows of `motion` of the bodies of each group: first a of each pair, then b"
     )
-    single_wide: Any = column("0", np.float32, doc="`wide` in single precision, see `single_precision`")
+    single_wide: Any = column("0", np.float32, doc="`wide` in single precision, see `large_islands`")
     single_before: Any = column("0", np.float32, doc="`wide_before`, likewise")
     single_motion: Any = column("0", np.float32, unit="m/s, rad/s", doc="`motion`, likewise")
     single_before_motion: Any = column("0", np.float32, unit="m/s, rad/s", doc="`before_motion`, likewise")

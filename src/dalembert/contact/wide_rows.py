@@ -559,7 +559,7 @@ def sweep_groups_positions(begin, end, carried, collision, stepping):
 
 
 # Single precision -------------------------------------------------------------------------------------------------------
-# See `single_precision`: the same sweeps over `single_wide` and `single_motion`, which are laid out like `wide` and `motion`.
+# See `large_islands`: the same sweeps over `single_wide` and `single_motion`, which are laid out like `wide` and `motion`.
 
 
 @njit

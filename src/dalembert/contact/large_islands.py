@@ -1,19 +1,39 @@
-"""Sweeps over the part of a large island that is not solved yet.
+"""What makes sweeps over large islands fast: sweeps over the part that is not solved yet, and single precision.
 
-After some tens of sweeps over a large island most of its contacts are solved. A few per cent are not: they oscillate
-under the momentum of `parallel.carry_on`, or stand in a chain of contacts that passes its error on slowly. Sweeps
-over these contacts alone cost a hundredth of a sweep over all. A contact takes part with all contacts of its bodies,
-which are *marked*. Some sweeps over the contacts of marked bodies change the velocities of these and of their
-neighbours, and no others. So after each round only the contacts of both need to be measured, and what is then above
-the aim, or near it, marks the bodies of the next round. The marked region follows the error through the island, and
-vanishes where the error does (cf. R. V. Southwell, *Relaxation Methods in Engineering Science*, 1940).
+`solve.sweep` calls both between cycles of sweeps with momentum (see `parallel`).
+
+In order: local sweeps, single precision.
 """
 
 from ..collide.tables import MOVED
-from ..core.jit import njit
+from ..core.jit import inlined, njit
+from ..core.math3 import dot
+from ..core.simd import load
+from ..core.simd_wide import double_w, load_w, minus_w, part_w, single_w, store_w
 from .gauss_seidel import prepare_responses, residual_of, sweep_contact
-from .parallel import LOAD, STORE, is_wide, move_impulses
+from .parallel import (
+    APPLY_SINGLE,
+    LOAD,
+    ROUND,
+    STORE,
+    carry_bodies,
+    is_wide,
+    move_impulses,
+    over_colours_of_groups,
+    over_groups,
+    set_shares,
+)
 from .shock_propagation import list_contacts
+from .tables import INVERSE_MASS, MOTION, copy_velocities, three
+
+# Local sweeps ---------------------------------------------------------------------------------------------------------
+# After some tens of sweeps over a large island most of its contacts are solved. A few per cent are not: they oscillate
+# under the momentum of `parallel.carry_on`, or stand in a chain of contacts that passes its error on slowly. Sweeps
+# over these contacts alone cost a hundredth of a sweep over all. A contact takes part with all contacts of its bodies,
+# which are *marked*. Some sweeps over the contacts of marked bodies change the velocities of these and of their
+# neighbours, and no others. So after each round only the contacts of both need to be measured, and what is then above
+# the aim, or near it, marks the bodies of the next round. The marked region follows the error through the island, and
+# vanishes where the error does (cf. R. V. Southwell, *Relaxation Methods in Engineering Science*, 1940).
 
 FEW = 0.01  # of the contacts of an island: more than these are not solved locally
 MOST_MARKED = 0.25  # of its bodies
@@ -140,3 +160,86 @@ def mark_again(moved, island, tables):
         else:
             levels[body] = UNMARKED
     return above, kept - begin
+
+
+# Single precision -----------------------------------------------------------------------------------------------------
+# What such an island aims at, 1e-3 of its speed or a hundredth of what its weight adds in a step, is far above the rounding
+# of float32. There, eight numbers fill one register of AVX instead of two, and a body one cache line instead of two: a
+# sweep takes half the time. What counts stays in double precision: after a cycle of sweeps, and before a residual is
+# measured, the impulses are put into their cones and applied to the velocities without impulses (mixed-precision
+# refinement, cf. N. J. Higham, *Accuracy and Stability of Numerical Algorithms*, 2002). The velocities that follow differ
+# from those of the sweeps by the rounding of these; where this is no longer small beside the aim, sweeps go on in double
+# precision.
+
+RANGE = 1e4  # times the aim: what the fastest body may move at
+LIGHTEST, HEAVIEST = 1e-6, 1e6  # kg: bodies whose impulses are far from the ends of the range of float32
+ROUNDED = 0.05  # of the aim: what rounding may change a velocity by
+
+
+@njit
+def allows_single(island, tables):
+    """Whether sweeps over an island may be in single precision. It must be solved to an aim of its own, so that `free_motion`
+    has the velocities without impulses."""
+    collision, motion, options = tables.collision, tables.stepping.motion, tables.stepping.options[0]
+    if options.finishes == 0 or island.aim <= options.tolerance:
+        return False
+    if island.jointed != 0 or island.surfaces != 0 or not is_wide(island, collision):
+        return False
+    fastest = RANGE * island.aim
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * collision.members[m]
+        v = three(motion, at)
+        if dot(v, v) > fastest * fastest or not 1.0 / HEAVIEST <= load(motion, at + INVERSE_MASS) <= 1.0 / LIGHTEST:
+            return False
+    return True
+
+
+@njit
+def round_island(island, tables):
+    """The groups and velocities of an island, and the velocities of what contacts do not move, in single precision."""
+    collision, stepping = tables.collision, tables.stepping
+    motion, single = stepping.motion, stepping.single_motion
+    for m in range(island.first_member, island.end_member):
+        round_body(collision.members[m], motion, single)
+    for body in range(collision.counts[MOVED], motion.shape[0] // MOTION):
+        round_body(body, motion, single)
+    over_groups(ROUND, island, tables)
+
+
+@inlined
+def round_body(body, motion, single):
+    """The row of a body in single precision."""
+    at, half = MOTION * body, MOTION * body + MOTION // 2
+    store_w(single, at, single_w(load_w(motion, at)))
+    store_w(single, half, single_w(load_w(motion, half)))
+
+
+@njit
+def carry_single(share, island, tables):
+    """`parallel.carry_on` in single precision."""
+    stepping = tables.stepping
+    carry_bodies(share, stepping.single_motion, stepping.single_before_motion, island, tables.collision.members)
+    set_shares(share, island, stepping.wide_sums)
+
+
+@njit
+def leave_single(island, tables):
+    """The impulses of an island in double precision, and `motion` with them. Where rounding was not small beside the aim, the
+    island is not solved in single precision any more."""
+    collision, stepping = tables.collision, tables.stepping
+    copy_velocities(island, collision.members, stepping.free_motion, stepping.motion)
+    over_colours_of_groups(APPLY_SINGLE, island, tables)
+    if not rounding_of(island, collision.members, stepping) <= ROUNDED * island.aim:
+        island.single = 0
+
+
+@njit
+def rounding_of(island, members, stepping):
+    """The largest difference of the velocities in both precisions, m/s."""
+    largest = 0.0
+    for m in range(island.first_member, island.end_member):
+        at = MOTION * members[m]
+        change = minus_w(load_w(stepping.motion, at), double_w(load_w(stepping.single_motion, at)))
+        for k in range(3):
+            largest = max(largest, abs(part_w(change, k)))
+    return largest
