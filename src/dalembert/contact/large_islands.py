@@ -5,6 +5,8 @@
 In order: local sweeps, single precision.
 """
 
+import math
+
 from ..collide.tables import MOVED
 from ..core.jit import inlined, njit
 from ..core.math3 import dot
@@ -36,33 +38,51 @@ from .tables import INVERSE_MASS, MOTION, copy_velocities, three
 # vanishes where the error does (cf. R. V. Southwell, *Relaxation Methods in Engineering Science*, 1940).
 
 FEW = 0.01  # of the contacts of an island: more than these are not solved locally
+MANY = 0.03  # likewise: with more than these, two cycles pass before the next look
 MOST_MARKED = 0.25  # of its bodies
 NEAR = 0.5  # of the aim: a contact above it marks its bodies
 SWEEPS_A_ROUND = 8
 ENOUGH = 0.3  # of the aim: sweeps that change velocities less than that end a round
-MOST_WORK = 1  # sweeps over the island: rounds end when they have swept as many contacts
+MOST_WORK = 8.0  # sweeps over the island: rounds end when they have swept as many contacts
+LEAST_WORK = 0.25  # likewise: they are not judged before
+COST = 0.25  # cycles that take as long as one such sweep, contact by contact
+FIRST_GAIN = 1.5  # ln of the factor by which a cycle lowers the number of contacts above the aim, where it is not known
 UNMARKED, MARKED, TOUCHED, NEXT = 0, 1, 2, 4  # `levels` of bodies; NEXT is added to the others
 
 
+# Whether local sweeps or cycles over the island lower the number of contacts above the aim faster differs from island to
+# island, and changes within a solution: boxes lie in chains of contacts that only momentum solves, while a few contacts that
+# oscillate under it are solved by a few sweeps without. So local sweeps go on while they do better than the last cycle did.
 @njit
-def sweep_locally(first, island, tables):
-    """Sweep the contacts of an island above its aim, and those near them, until none is left or it takes too long: writes
-    impulses and `motion`. `first` : whether this is the first time in a solution, so that rows of contacts in groups have no
-    responses yet. Returns whether all contacts are within the aim."""
+def sweep_locally(before, cycles, island, tables):
+    """Sweep the contacts of an island above its aim, and those near them, until none is left or they gain too little: writes
+    impulses and `motion`. before : how many were above the aim after the last local sweeps; −1 for the first time in a
+    solution, which prepares what they need; cycles : since then. Returns how many contacts are above the aim."""
     collision, stepping = tables.collision, tables.stepping
     move_impulses(STORE, island, tables)
-    if first and is_wide(island, collision):
-        prepare_responses(island.first, island.end, collision.contacts, stepping.motion, stepping.rows)
+    contacts = island.end - island.first
+    if before < 0:
+        if is_wide(island, collision):
+            prepare_responses(island.first, island.end, collision.contacts, stepping.motion, stepping.rows)
+        list_contacts(island, tables)
     above, marked = mark_bodies(island, tables)
-    if above == 0 or above > FEW * (island.end - island.first):
-        return above == 0
-    list_contacts(island, tables)
-    most, work = MOST_WORK * (island.end - island.first), 0
-    while above > 0 and work < most and marked < MOST_MARKED * (island.end_member - island.first_member):
-        work += sweep_marked(marked, island, tables)
+    if above == 0 or above > FEW * contacts:
+        return above
+    start, work = above, 0.0
+    gain = math.log(before / start) / cycles if before > 0 else FIRST_GAIN
+    while above > 0 and work < MOST_WORK and marked < MOST_MARKED * (island.end_member - island.first_member):
+        work += sweep_marked(marked, island, tables) / contacts
         above, marked = mark_again(list_touched(marked, island, tables), island, tables)
+        if work > LEAST_WORK and above > start * math.exp(-gain * COST * work):
+            break
     move_impulses(LOAD, island, tables)
-    return above == 0
+    return above
+
+
+@inlined
+def cycles_until_look(above, island):
+    """The cycles of sweeps until the contacts of an island are looked at again, of which so many are above the aim."""
+    return 2 if above > MANY * (island.end - island.first) else 1
 
 
 @njit

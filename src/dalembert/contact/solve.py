@@ -19,7 +19,7 @@ from ..core.simd import clear, copy
 from ..core.status import OK
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
-from .large_islands import allows_single, carry_single, leave_single, round_island, sweep_locally
+from .large_islands import allows_single, carry_single, cycles_until_look, leave_single, round_island, sweep_locally
 from .parallel import (
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
@@ -256,6 +256,7 @@ def sweep(island, most, propagates, resting, tables):
     jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
     may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
     at_start, rounded = island.iterations == 0, False  # whether sweeps are in single precision
+    look, cycles, above = CYCLE, 1, -1  # when the unsolved contacts are looked at next; how many there were
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -266,14 +267,17 @@ def sweep(island, most, propagates, resting, tables):
                 set_waits(WAIT, island, tables)
         carried = may_carry and not propagates and not resting
         if carried:
-            if sweeps > 0 and sweeps % CYCLE == 0:
+            if sweeps == look:
                 if rounded:
                     leave_single(island, tables)
                     rounded = False
-                if sweep_locally(sweeps == CYCLE, island, tables):
+                above = sweep_locally(above, cycles, island, tables)
+                if above == 0:
                     island.residual = over_contacts(RESIDUAL, island, tables)
                     if island.residual <= change_that_ends(island, tolerance):
                         break
+                cycles = cycles_until_look(above, island)
+                look = sweeps + cycles * CYCLE
             if island.single != 0 and not rounded:
                 round_island(island, tables)
                 rounded = True
@@ -299,6 +303,7 @@ def sweep(island, most, propagates, resting, tables):
                 rounded = False
                 if island.single == 0:  # momentum begins anew
                     sweeps += CYCLE - sweeps % CYCLE
+                    look = max(look, sweeps)
             island.residual = over_contacts(RESIDUAL, island, tables)
             if jointed:
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
