@@ -28,7 +28,7 @@ SETTINGS: RunSettings = {
 SIZE = (0.3, 0.25, 0.2)  # of a box, m
 
 
-def build(boxes: int = 3, knots: int = 13, side: float = 1.6, sag: float = 0.3, stiffness: float = 2000.0) -> Scene:
+def build(boxes: int = 3, knots: int = 13, side: float = 1.6, sag: float = 0.5, stiffness: float = 2000.0) -> Scene:
     """So many boxes of 1.5 kg, and a net of knots × knots with a side and a sag (m), its threads of some stiffness (N/m)."""
     scene = Scene("net")
     scene.description = "boxes fall into a net"
