@@ -65,5 +65,6 @@ def check(run: Simulation) -> None:
     require("energy only falls, of the fall", np.maximum(np.diff(energy), 0.0) / (energy[0] - energy[-1]), 0.0, 1e-9)
     weight = 9.81 * (sum(body.mass for body in scene.bodies.values()) + scene.particles["net"].mass.sum())
     require("momentum, of the impulse of the weight", report.momentum_residual / (weight * run.time), 0.0, 1e-12)
+    require("steps of the net that are not solved", report.particles.unsolved, 0, 0)
     fallen = energy[0] - energy[-1]
     require("kinetic energy at the end, of the fall", trajectory.kinetic.values[-1] / fallen, 0.0, 0.05)
