@@ -312,13 +312,3 @@ def test_threads_and_solvers_agree_on_a_belt():
     one, three, converging, joint = states.values()
     assert np.array_equal(one, three) and np.abs(one - converging).max() < 1e-3
     assert np.abs(one - joint).max() < 1e-3
-
-
-def test_particles_beside_what_moves_by_command_are_refused():
-    scene = dal.Scene("dust", material=dal.Material(0.5))
-    scene.add_body("lift", dal.Box(1, 1, 0.1), motion="set")
-    scene.add_particles("dust", [(0.0, 0, 1.0)], mass=0.1, radius=0.02)
-    with pytest.raises(
-        ValueError, match="'lift' has a prescribed motion, and method 'time_stepping' moves particles only"
-    ):
-        dal.Simulation(scene, **STEPS)

@@ -179,8 +179,10 @@ def hold_by_joints(source, target, mechanism, data, system, steps):
     status = call_pointer(mechanism, data, CONSTRAIN, 0.0, rates, rates)
     for b in range(system.settings[0].rigid):
         kin, at = kinematics[b], BODY_ROW * b
-        store_3(target, at, sub(load_3(source, at), load3(kin.linear)))
-        store_3(target, at + 3, sub(load_3(source, at + 3), load3(kin.angular)))
+        driven = steps.driven[b] != 0  # what acts on it is borne by its drive
+        force, torque = sub(load_3(source, at), load3(kin.linear)), sub(load_3(source, at + 3), load3(kin.angular))
+        store_3(target, at, (0.0, 0.0, 0.0) if driven else force)
+        store_3(target, at + 3, (0.0, 0.0, 0.0) if driven else torque)
     return status
 
 

@@ -141,6 +141,7 @@ def slip_of(touch, share, body_share, system, steps):
     slip = add_scaled(sub(load_3(steps.iterate, i), slip_origin(i, steps)), share, load_3(steps.change, i))
     if touch.body < system.settings[0].rigid:
         slip = sub(slip, body_point(touch, steps.moved, BODY_ROW * touch.body))
+        slip = sub(slip, body_point(touch, steps.surface, BODY_ROW * touch.body))
         slip = add_scaled(slip, -body_share, body_point(touch, steps.shift, BODY_ROW * touch.body))
     return tangent_part(touch, slip)
 
@@ -246,6 +247,9 @@ def complete_axes(touch, system, steps):
         way = scale(0.5 * options.dt, v)
     elif options.stretch != 1.0:
         way = scale(options.fraction * (1.0 - options.fraction) * options.dt, sub(v, c))
+    if touch.body < system.settings[0].rigid:
+        surface = body_point(touch, steps.surface, BODY_ROW * touch.body)
+        way = add_scaled(way, 1.0 if options.stretch == 1.0 else options.fraction, surface)
     if touch.locked == 1:
         axis = perpendicular(axis_of(touch, 0))
         add_axis(touch, axis, dot(axis, way))
@@ -280,7 +284,8 @@ def gather_touches(particles, system, steps):
 
 @njit
 def gather_attachments(system, steps):
-    """Add a touch for each attachment: locked to its body in all directions, with a target that corrects drift."""
+    """Add a touch for each attachment, with a target that corrects drift: locked to its body in all directions, or along its
+    rod."""
     attachments, touches, counts = steps.attachments, steps.touches, steps.touch_counts
     kinematics = system.kinematics
     tied = steps.tied
@@ -296,6 +301,9 @@ def gather_attachments(system, steps):
         store3(touch.arm, arm)
         store3(touch.force, (0.0, 0.0, 0.0))
         store3(touch.friction, (0.0, 0.0, 0.0))
+        if attachment.length > 0.0:
+            add_rod(attachment, arm, touch, system, steps)
+            continue
         way = attachment_displacement(attachment.particle, attachment.body, arm, system, steps)
         for c in range(3):
             add_axis(touch, unit(c), way[c])
@@ -322,6 +330,42 @@ def attachment_displacement(particle, body, arm, system, steps):
         ahead = add_scaled(scale(0.5 / (1.0 - theta), off), options.dt, sub(v, c))
         return add_scaled(scale(theta * (1.0 - theta), ahead), 1.0 / theta, lacking)
     return add(off, lacking)
+
+
+# The axis is the direction u of the rod in the middle of a step, or at its start for implicit Euler, so that its force is of
+# the order of the scheme. A displacement d along u and w across it makes the rod longer by d + w²/2l; so with the velocity w
+# across it, −½ τ² |w|²/l is lacking, beside what the anchor lacks, as above. About the middle that is the same before and
+# after: the velocity along u changes its sign. One half of the remaining error is corrected there.
+@njit
+def add_rod(attachment, arm, touch, system, steps):
+    """Lock a touch along a rod, unless its ends meet."""
+    options, kin = steps.options[0], system.kinematics[attachment.body]
+    i, omega, theta = attachment.particle, load3(kin.omega), options.fraction
+    explicit, halfway = options.explicit != 0, options.stretch != 1.0
+    point = add(load3(kin.x), arm)
+    tau = theta * options.dt
+    v, c = velocities_before(i, attachment.body, point, system, steps)
+    relative, along = sub(v, c), sub(load_3(steps.start, 3 * i), point)
+    if explicit:
+        along = add_scaled(along, tau, v)
+    off = attachment.length - norm(along)
+    if halfway:
+        along = add_scaled(along, tau, relative)
+    length = norm(along)
+    if length == 0.0:
+        return
+    u = scale(1.0 / length, along)
+    rate = dot(u, relative)
+    across = add_scaled(relative, -rate, u)
+    bend = 0.5 * tau * tau * dot(across, across) / attachment.length
+    lacking = 0.5 * tau * tau * dot(u, cross(omega, cross(omega, arm)))
+    if explicit:
+        way = tau * dot(u, v) + 0.5 * (off + lacking - bend - tau * rate)
+    elif halfway:
+        way = 0.5 * theta * off + lacking / theta
+    else:
+        way = off + lacking - bend
+    add_axis(touch, u, way)
 
 
 @njit

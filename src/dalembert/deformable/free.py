@@ -44,6 +44,8 @@ def all_free(system, steps):
     forces = system.particle_forces
     if steps.options[0].explicit == 0 or steps.options[0].contacts != 0 or system.settings[0].rigid > 0:
         return False
+    if steps.attachments.shape[0] > 0:
+        return False
     if system.elements.sets.shape[0] > 0 or system.interactions.laws.shape[0] > 0:
         return False
     for k in range(forces.shape[0]):

@@ -58,6 +58,7 @@ from .contact import (
     slides,
     tangent_part,
 )
+from .driven import is_driven
 from .tables import BODY_ROW, CARRIED, Steps
 
 # Tables of conjugate gradients ----------------------------------------------------------------------------------------
@@ -311,7 +312,9 @@ def invert_blocks(system, steps):
         if touch.body < system.settings[0].rigid and touch.locked > 0:
             add_carried_block(touch, explicit, n, system, steps)
     for b in range(2 * system.settings[0].rigid):
-        inverse, definite = inverse_of(load_symmetric(diagonal, 9 * (n + b)))
+        inverse, definite = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), True  # of a body that does not respond
+        if not is_driven(b // 2, steps):
+            inverse, definite = inverse_of(load_symmetric(diagonal, 9 * (n + b)))
         store_symmetric(diagonal, 9 * (n + b), inverse, 1.0)
         good = good and definite
     return good
@@ -500,8 +503,8 @@ def add_friction_to_rhs(system, steps):
             continue
         friction = friction_at(touch, 0.0, 0.0, system, steps)
         add_3(rhs, 3 * touch.particle, friction)
+        coupled = coupled or not is_driven(touch.body, steps)
         if touch.body < system.settings[0].rigid:
-            coupled = True
             push_carrier(touch, scale(-1.0, friction), steps.wrenches, BODY_ROW * touch.body)
     end_wrenches(rhs, system, steps)
     return coupled
@@ -577,6 +580,11 @@ def reduced_norm(system, steps):
         call_carriers(PROJECT, 1.0, part_of(q, n, c), own, steps)
         for k in range(c):
             store(q, n + k, load(own, k))
+    else:
+        for b in range(system.settings[0].rigid):
+            if is_driven(b, steps):
+                store_3(q, n + BODY_ROW * b, (0.0, 0.0, 0.0))
+                store_3(q, n + BODY_ROW * b + 3, (0.0, 0.0, 0.0))
     total = 0.0
     for k in range(q.shape[0]):
         total += load(q, k) * load(q, k)
@@ -606,6 +614,8 @@ class DirectSolver:
         bodies = self._inertia()
         whole = block_diag([matrix, *bodies], format="csc") if bodies else matrix
         whole = whole + self._friction(whole.shape[0])
+        moving = np.repeat(self.steps.driven[:-1] == 0, BODY_ROW)
+        basis = basis[:, np.concatenate([moving, np.ones(basis.shape[1] - moving.size, bool)])]
         reduced = (basis.T @ whole @ basis).tocsc()
         try:
             factor = splu(reduced, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})

@@ -44,7 +44,8 @@ ROUNDING = 1e-11  # of the energy: a smaller change of it is computed from the g
 
 
 # The energy of a stage falls along a Newton step by what its conservative part falls, and by the work of the other forces
-# along the step, which is taken from their mean at its ends. Where contacts have just changed, the full step is taken.
+# along the step, which is taken from their mean at its ends. Where contacts have just changed, the full step is taken; where
+# friction has, only if no part of it lowers the energy.
 @njit
 def line_search(callbacks, pending, system, steps):
     """Take a Newton step, halved until the energy decreases. Returns a status, and whether a step was taken: if not, only
@@ -275,17 +276,19 @@ def solve_stage(callbacks, particles, system, steps):
                 break
             fill_gradient(iterate, forces, steps.gradient, system, steps)
             pending = True
-        last = stage.residual
         report.newton += 1
         status = assemble(callbacks, system, steps)
         if status != OK:
             return status
         end_stage(steps.timer, MATRIX)
-        changed, solved = solve_with_contacts(guess, iteration, once, share, particles, system, steps)
+        changed, rubbed, solved = solve_with_contacts(guess, iteration, once, share, particles, system, steps)
         if once:
             return accept_full_step(callbacks, solved, system, steps)
         guess, pending = FROM_ZERO, pending or changed
+        last = math.inf if rubbed or changed else stage.residual  # what follows has other contacts
         status, moved = line_search(callbacks, pending, system, steps)
+        if status == OK and rubbed and not moved:  # the step is one to other friction than that of the energy here
+            status, moved = line_search(callbacks, True, system, steps)
         if status != OK:
             return status
         if not moved:
@@ -366,12 +369,13 @@ def contacts_agree(iteration, particles, system, steps):
 @njit
 def solve_with_contacts(guess, iteration, once, share, particles, system, steps):
     """Linear solves, to the tolerance times `share`, until the active set agrees with them; friction, which only dissipates,
-    gets one more round. Returns whether any contact changed, and whether the last system was solved to the tolerance."""
+    gets one more round. Returns whether any contact changed, whether any friction did, and whether the last system was solved to
+    the tolerance."""
     options, stage = steps.options[0], steps.stage[0]
     tolerance = max(LEAST_TOLERANCE, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
         tolerance = min(tolerance, max(LEAST_TOLERANCE, stage.residual / stage.typical))
-    any_changed, agreed, status = False, False, OK
+    any_changed, any_rubbed, agreed, status = False, False, False, OK
     for k in range(options.rounds):
         status = solve(guess, tolerance, system, steps)
         guess = FROM_CHANGE
@@ -382,12 +386,13 @@ def solve_with_contacts(guess, iteration, once, share, particles, system, steps)
         if k == options.rounds - 1:
             break
         changed, rubbed = update_active_set(iteration, particles, system, steps)
+        any_rubbed = any_rubbed or rubbed > 0
         end_stage(steps.timer, CONTACTS)
         if changed == 0 and (rubbed == 0 or agreed):
             break
         agreed = changed == 0
         any_changed = any_changed or changed > 0
-    return any_changed, status == OK
+    return any_changed, any_rubbed, status == OK
 
 
 @njit

@@ -4,9 +4,7 @@ A stage of particles moves the bodies that they touch, with their inertia and th
 impulses of contacts between bodies, of stops, dry friction and ideal motors, nor, in maximal coordinates, those of
 motors and springs of joints. So it assumes their effect on the velocities of bodies, `assumed`. The bodies' own step,
 with the forces of the particles, computes the actual effect: the difference of the final velocities is added, and both
-steps are repeated from the same state. Without such forces there is one round. Scenes
-without joints whose particles have energies also have one round: boxes in a net of stiff springs, whose stages often
-end unsolved, had larger energy errors with rounds than without (`stepping.takes_rounds`).
+steps are repeated from the same state. Without such forces there is one round, and after a stage that is not solved.
 
 With a body at rest on the ground the error shrinks by m/(m + M) a round, m the mass of the particles on it and M its
 own. Aitken's factor (B. Irons, R. Tuck, Int. J. Numer. Meth. Eng. 1, 1969) makes one mode exact in two. The next step
@@ -278,7 +276,9 @@ class Rounds:
         if self._known is bodies.contact_tables and self._steps is steps and self._y is y:
             return
         self._known, self._y, self._steps = bodies.contact_tables, y, steps
-        arrays = [y, own.report.steps, bodies.report, steps.before, steps.memory, steps.booked, steps.options.history]
+        report, commands = own.report, bodies.contact_tables.system.commands
+        arrays = [y, report.steps, report.unsolved, report.worst, bodies.report, commands]
+        arrays += [steps.before, steps.memory, steps.booked, steps.options.history]
         arrays += [field.values for field in bodies.memory_fields()]
         places = [(array.ctypes.data, array.nbytes // 8) for array in arrays if array.size]
         self._tables = self._tables._replace(places=np.array(places, np.int64).ravel())

@@ -313,18 +313,18 @@ def finish_touch(touch, y, particles, system, steps):
 
 @njit
 def correct_position(touch, way, y, particles, system, steps):
-    """Move a particle out of its active contacts."""
-    contacts, active = particles.contacts, steps.active
+    """Move a particle out of its contacts. In active ones it is by rounding; into others its neighbours may have pressed it in
+    the last solve."""
+    contacts = particles.contacts
     stretch = steps.options[0].stretch
     out = (0.0, 0.0, 0.0)
     for c in range(touch.first, touch.last):
         contact = contacts[c]
-        if active[c] != 0:
-            n = load3(contact.normal)
-            body = body_displacement(contact.body, load3(contact.position), steps.moved, 0, system)
-            depth = contact.separation + dot(n, add_scaled(add(way, out), -stretch, body))
-            if depth < 0.0:
-                out = add_scaled(out, -depth, n)
+        n = load3(contact.normal)
+        body = body_displacement(contact.body, load3(contact.position), steps.moved, 0, system)
+        depth = contact.separation + dot(n, add_scaled(add(way, out), -stretch, body))
+        if depth < 0.0:
+            out = add_scaled(out, -depth, n)
     shift_particle(touch.particle, out, y, system, steps)
 
 

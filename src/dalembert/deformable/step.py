@@ -23,6 +23,7 @@ from ..linalg.block_matrix import load_3
 from ..model.tables import System
 from .carriers import BEGIN, call_carriers
 from .contact import gather_attachments, gather_touches, store_warm_start
+from .driven import drive_bodies, place_driven
 from .free import all_free, run_free_steps
 from .newton import solve_stage
 from .stage import add_force_impulses, begin_bodies, begin_stage, finish_touch, shift_particle
@@ -57,7 +58,7 @@ def step(callbacks, t, y, dydt, particles, system, steps):
     begin_stage(t, y, system, steps)
     steps.touch_counts[0] = 0
     status = OK
-    if system.settings[0].rigid > 0 or options.contacts != 0:
+    if system.settings[0].rigid > 0 or options.contacts != 0 or steps.attachments.shape[0] > 0:
         status = update_bodies_and_contacts(callbacks, t, y, dydt, particles, system, steps)
         if options.past_q != 0.0 and options.history != 0 and steps.touch_counts[0] > 0 and status == OK:
             options.history = 0  # after a contact the past is not smooth: take a step of implicit Euler
@@ -112,11 +113,15 @@ def update_bodies_and_contacts(callbacks, t, y, dydt, particles, system, steps):
     elif options.explicit != 0:
         dydt[0] = 0.5 * options.dt
         status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DRIFT, 0.0, spare, dydt)
+    if status == OK and options.explicit != 0:
         t += 0.5 * options.dt
+        status = place_driven(t, spare, system)
     if status == OK and system.settings[0].rigid > 0:
         if options.carriers == 0:
             status = call_pointer(callbacks.mechanism, callbacks.mechanism_data, DERIVATIVE, t, spare, dydt)
         begin_bodies(system, steps)
+        if status == OK:
+            status = drive_bodies(t, spare, dydt, system, steps)
     if status == OK:
         gather_attachments(system, steps)
     if status != OK or options.contacts == 0:

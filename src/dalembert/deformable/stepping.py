@@ -33,12 +33,6 @@ from .step import PARTICLE_STEP_ENTRY, run_steps
 from .tables import SCHEMES, STEP_STAGES, Callbacks, ParticleReport, ParticleSettings, Steps, ledger_at, make_steps
 
 
-def takes_rounds(model: Model) -> bool:
-    """Whether steps of particles and of bodies beside them are made again until they agree: not where particles have energies
-    between them and bodies have no joints (see `rounds`)."""
-    return bool(model.joint_names) or not model.particles.sets
-
-
 class ParticleStepper(FixedStepper):
     """Steps particles, and after each step the bodies, from frame to frame.
 
@@ -68,7 +62,7 @@ class ParticleStepper(FixedStepper):
         if settings.linear_solver == "direct" and not SCHEMES[settings.method].explicit:
             self._direct = C_TYPE(DirectSolver(mechanism.system, self._steps))
             self._steps.options.direct = ctypes.cast(self._direct, ctypes.c_void_p).value or 0
-        self._rounds = Rounds(model, bodies, self) if bodies is not None and takes_rounds(model) else None
+        self._rounds = Rounds(model, bodies, self) if bodies is not None else None
         self._block = model.particle_block
         self._steps.memory.step = -1
         self._fit()
@@ -165,8 +159,7 @@ class ParticleStepper(FixedStepper):
         """Make steps of particles until so long after the start (s), and then of the bodies. Returns a status."""
         if self.bodies is None:
             return super().make_steps(y, dydt, stop)
-        if self._rounds is None:
-            return self._make_round(y, dydt, stop)
+        assert self._rounds is not None
         self._rounds.begin(y)
         while True:
             status = self._make_round(y, dydt, stop)

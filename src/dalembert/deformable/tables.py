@@ -58,8 +58,8 @@ TOUCH = np.dtype(
 # The warm-start cache of a particle that touched: the number of the step after that, sticking, and κ.
 MEMORY = np.dtype([("step", "i8"), ("stick", "i8"), ("grip", "f8")], align=True)
 
-# A particle that is attached to a point of a body.
-ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3)], align=True)
+# A particle that is attached to a point of a body; by a rod where its length (m) is not zero.
+ATTACHMENT = np.dtype([("particle", "i8"), ("body", "i8"), ("anchor", "f8", 3), ("length", "f8")], align=True)
 
 CARRIED = (
     21  # numbers a body: how force and moment depend on displacement and turn (6, 9, 6), as `mass_block` of a link
@@ -115,6 +115,10 @@ class Steps(NamedTuple):
         "6 * b",
         unit="m/s, rad/s",
         doc="what contacts of bodies, stops and the like give to their velocities; see `rounds`",
+    )
+    driven: Any = column("b + 1", np.int64, doc="1 where the motion of a body is prescribed, and for the world")
+    surface: Any = column(
+        "6 * b", unit="m, rad", doc="displacement and turn of moving surfaces in a stage; see `driven`"
     )
     offset: Any = column("c if jointed else 0", doc="ζ since the start of the stage")
     own: Any = column("c if jointed else 0", doc="scratch")
@@ -250,6 +254,9 @@ def make_steps(
     patched = not explicit and settings.linear_solver == "cg"
     space = coarse_space(pattern) if patched else coarse_space(pattern, fewest=n + 1)
     attachments = np.array(model.attachments, ATTACHMENT).view(np.recarray)
+    driven = np.zeros(b + 1, np.int64)
+    driven[b] = 1
+    driven[[row.body for row in model.tables["commands"] if row.body >= 0]] = 1
     tied = np.zeros(n if len(attachments) else 0, np.int64)
     tied[attachments.particle] = 1
     sizes = {
@@ -258,8 +265,9 @@ def make_steps(
         "ledger": len(model.force_names) + len(LEDGER), "blocks": 0 if explicit else len(pattern.columns),
     }  # fmt: skip
     return allocate(
-        Steps, sizes, options=options, attachments=attachments, tied=tied, starts=pattern.starts, columns=pattern.columns,
-        pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0], space=space, coarse=coarse_workspace(space),
+        Steps, sizes, options=options, attachments=attachments, tied=tied, driven=driven,
+        starts=pattern.starts, columns=pattern.columns, pinned=np.nonzero(model.tables["particle_inverse_mass"] == 0.0)[0],
+        space=space, coarse=coarse_workspace(space),
     )  # fmt: skip
 
 

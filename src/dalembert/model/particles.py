@@ -192,17 +192,23 @@ def particles_in_joints(joints: Sequence[Joint], scene: Scene) -> tuple[list[Par
 
 
 def attaches(joint: Joint) -> bool:
-    """Whether a joint is a ball between a free particle and a body."""
+    """Whether a joint is a ball between a free particle and a body, or a rod between it and a body or the world."""
     ends = (joint.a, joint.b)
     free = [end for end in ends if isinstance(end, Particle) and not end.group.pinned[end.index]]
-    return joint.kind == "ball" and len(free) == 1 and any(isinstance(end, Body) for end in ends)
+    if len(free) != 1 or joint.kind not in ("ball", "rod"):
+        return False
+    return any(isinstance(end, Body) or (end is WORLD and joint.kind == "rod") for end in ends)
 
 
 def attachment_row(joint: Joint, index: dict[Any, int]) -> tuple[Any, ...]:
-    """The particle, the body, and the point of the body that it is attached to."""
-    particle, body = (joint.a, joint.b) if isinstance(joint.a, Particle) else (joint.b, joint.a)
-    assert isinstance(particle, Particle) and isinstance(body, Body)
-    return (particle.number, index[body], body.to_body(particle.position))
+    """The particle, the body, the point of the body that it is attached to, and the length of the rod; 0 without one."""
+    part = joint.parts[0]
+    particle, body, point = (joint.b, joint.a, part.point_a)
+    if isinstance(joint.a, Particle):
+        particle, body, point = (joint.a, joint.b, part.point_b)
+    assert isinstance(particle, Particle)
+    place = body.to_body(point) if isinstance(body, Body) else point
+    return (particle.number, index[body], place, part.value if joint.kind == "rod" else 0.0)
 
 
 # Forces on bodies, and joints -----------------------------------------------------------------------------------------

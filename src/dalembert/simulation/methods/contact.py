@@ -30,7 +30,7 @@ from ...deformable.contact import ParticleDetector
 from ...deformable.joint_space_carriers import TREES_ENTRY as TREES
 from ...deformable.rounds import ROUNDS_ENTRY as ROUNDS
 from ...deformable.step import PARTICLE_STEP_ENTRY as PARTICLE_STEP
-from ...deformable.stepping import ParticleStepper, takes_rounds
+from ...deformable.stepping import ParticleStepper
 from ...deformable.tables import ParticleSettings, ledger_at
 from ...dynamics.joint_space.mechanism import JointMechanism
 from ...dynamics.mechanism import Mechanism
@@ -185,8 +185,7 @@ def compiled_for_particles(method: FixedSteps, model: Model) -> list[CFunction]:
     """What steps of particles call, and those of the bodies beside them."""
     own: list[CFunction] = [PARTICLE_STEP, *([PARTICLE_DETECT] if model.scene.touching() else [])]
     if model.body_names:
-        own += [ROUNDS] if takes_rounds(model) else []
-        own += [TREES] if model.tree is not None else [JOINED] if model.graph.rows else []
+        own += [ROUNDS, *([TREES] if model.tree is not None else [JOINED] if model.graph.rows else [])]
         own += method.compiled_for_bodies(model)
     return own
 
@@ -199,8 +198,10 @@ def particle_stepper(
     if found:
         raise ValueError(
             f"method {method.name!r} moves particles separately from joints, but {found[0]!r} holds {found[1]}; use an "
-            "integration method, such as 'rk4', or attach()"
+            "integration method, such as 'rk4', or attach(). For a spring, attach() a light particle to the body, and "
+            "connect the two by springs()"
         )
+    require_one_attachment(model)
     explicit = method.name == TIME_STEPPING
     require_agreement(model.size, mechanism.system)
     pattern = block_pattern(model.particle_count, []) if explicit else model.particles.pattern()
@@ -240,6 +241,18 @@ def particle_in_joint(model: Model) -> tuple[str, str] | None:
             if isinstance(frame, Particle) and not frame.group.pinned[frame.index]:
                 return item.name, frame.name
     return None
+
+
+def require_one_attachment(model: Model) -> None:
+    """Raises ValueError for a particle that two joints hold."""
+    known: dict[int, str] = {}
+    for row, name in zip(model.attachments, model.attachment_names, strict=True):
+        if row[0] in known:
+            raise ValueError(
+                f"{known[row[0]]!r} and {name!r} hold the same particle, but time steps of particles support one joint on "
+                "each; use an integration method, such as 'rk4', or leave one out"
+            )
+        known[row[0]] = name
 
 
 def particles_that_touch(model: Model, radii: np.ndarray) -> Particles:
