@@ -369,8 +369,8 @@ def contacts_agree(iteration, particles, system, steps):
 @njit
 def solve_with_contacts(guess, iteration, once, share, particles, system, steps):
     """Linear solves, to the tolerance times `share`, until the active set agrees with them; friction, which only dissipates,
-    gets one more round. Returns whether any contact changed, whether any friction did, and whether the last system was solved to
-    the tolerance."""
+    gets one more round. Returns whether any contact changed, whether any friction did, and whether the last system was solved
+    to the tolerance."""
     options, stage = steps.options[0], steps.stage[0]
     tolerance = max(LEAST_TOLERANCE, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:

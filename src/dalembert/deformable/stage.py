@@ -313,8 +313,8 @@ def finish_touch(touch, y, particles, system, steps):
 
 @njit
 def correct_position(touch, way, y, particles, system, steps):
-    """Move a particle out of its contacts. In active ones it is by rounding; into others its neighbours may have pressed it in
-    the last solve."""
+    """Move a particle out of its contacts. In active ones it is by rounding; into others its neighbours may have pressed
+    it in the last solve."""
     contacts = particles.contacts
     stretch = steps.options[0].stretch
     out = (0.0, 0.0, 0.0)
