@@ -69,14 +69,21 @@ def sweep_locally(before, cycles, island, tables):
     if above == 0 or above > FEW * contacts:
         return above
     start, work = above, 0.0
-    gain = math.log(before / start) / cycles if before > 0 else FIRST_GAIN
+    gain = max(0.0, logarithm_of_ratio(before, start)) / cycles if before > 0 else FIRST_GAIN
     while above > 0 and work < MOST_WORK and marked < MOST_MARKED * (island.end_member - island.first_member):
         work += sweep_marked(marked, island, tables) / contacts
         above, marked = mark_again(list_touched(marked, island, tables), island, tables)
-        if work > LEAST_WORK and above > start * math.exp(-gain * COST * work):
+        fall = gain * COST * work  # of the logarithm, by cycles that take as long
+        if work > LEAST_WORK and above * (1.0 + fall + 0.5 * fall * fall) > start:
             break
     move_impulses(LOAD, island, tables)
     return above
+
+
+@inlined
+def logarithm_of_ratio(a, b):
+    """About ln(a/b): 2 sinh of its half."""
+    return (a - b) / math.sqrt(a * b)
 
 
 @inlined
