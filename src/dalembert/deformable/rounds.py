@@ -34,6 +34,7 @@ from ..dynamics.kinematics import load6
 from ..linalg.block_matrix import load_3, store_3
 from ..model.compile import Model
 from ..model.tables import STATE_SIZE
+from .driven import is_driven
 from .tables import BODY_ROW, Steps
 
 MOST_ROUNDS = 12
@@ -162,12 +163,12 @@ def find_acted(coupling, tables):
 @njit
 def find_errors(coupling, steps, system):
     """What bodies do at the end of the step, in `error`, less what the last stage made of them. Returns whether something
-    acts on any that particles push; what is assumed of the others is nothing."""
+    acts on any that particles push; what is assumed of the others is nothing. Kinematic bodies move as they did in it."""
     options, error, moved, assumed = steps.options[0], coupling.error, steps.moved, steps.assumed
     tau, share = options.fraction * options.dt, 1.0 if options.explicit != 0 else options.fraction
     some, zero = False, (0.0, 0.0, 0.0)
     for i in range(system.settings[0].rigid):
-        acts = coupling.pushed[i] != 0 and coupling.acted[i] != 0
+        acts = coupling.pushed[i] != 0 and coupling.acted[i] != 0 and not is_driven(i, steps)
         some = some or acts
         for at in range(BODY_ROW * i, BODY_ROW * (i + 1), 3):
             if not acts:
