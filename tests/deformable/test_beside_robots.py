@@ -615,8 +615,8 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box():
 
 @pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler"])
 def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method):
-    """Particles push the wall, and the box resists it: neither changes how it moves. So rounds settle in nearly all steps, where
-    those that waited for the wall ended in 100 of 120 with an error of its velocity."""
+    """Particles push the wall, and the box resists it: neither changes how it moves. So rounds settle in nearly all steps;
+    when they waited for the wall, 100 of 120 ended with an error of its velocity."""
     scene = dal.Scene("drape", material=dal.Material(0.4))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("box", dal.Box(0.4, 0.4, 0.2), mass=2.0, position=(0, 0, 0.1))
