@@ -54,6 +54,18 @@ def test_a_run_in_progress_is_played_as_far_as_it_has_come(run, viewer):
         viewer.push(frames_of(run, slice(0, 1)))
 
 
+def test_a_step_asked_for_while_a_run_goes_back_is_made_when_its_frame_comes(run, viewer):
+    """A key that is pressed between the moment the run goes back and the moment its later frames are dropped."""
+    viewer.push(frames_of(run, slice(0, 10)))
+    viewer.go_to(0.0)
+    viewer.step(1)
+    assert viewer.time == run.times[1]
+    viewer.drop_after(0.0)
+    assert viewer.time == 0.0 and viewer.wants_more
+    viewer.push(frames_of(run, slice(1, 2)))
+    assert viewer.time == run.times[1] and not viewer.wants_more
+
+
 def test_a_run_of_another_scene_is_refused(viewer):
     other = Trajectory.from_arrays(
         {

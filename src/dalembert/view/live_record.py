@@ -238,11 +238,15 @@ class Record(Playback):
             self._came(len(frames["time"]))
 
     def drop_after(self, time: float) -> None:
-        """Forget the frames later than `time` (s): the run goes on from there in another way."""
+        """Forget the frames later than `time` (s): the run goes on from there in another way. Where somebody has stepped on
+        meanwhile, as many frames are shown as soon as they come."""
         with self._lock:
+            index = self._frames.index(self._time)
             self._frames.drop_after(time)
             self._look("running")
             self._seek(float(self._frames.times[-1]))
+            if not self._playing:
+                self._owed = max(0, index - (len(self._frames) - 1))
 
     def clear(self) -> None:
         """Forget all frames: the run begins anew."""
