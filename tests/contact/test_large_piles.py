@@ -1,10 +1,12 @@
 """Large islands: sweeps with momentum solve them, overlap goes, and threads share the rest of the step."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import dalembert as dal
-from dalembert.collide.tables import CONTACTS, ISLANDS
+from dalembert.collide.tables import CONTACTS, ISLANDS, MOST_PARTS, POINTS, SWEEP_AXIS, TOUCH
 from dalembert.contact import large_islands, parallel
 from dalembert.contact.tables import MOTION
 from dalembert.core import jit
@@ -159,3 +161,66 @@ def test_momenta_and_ledger_have_the_same_bits_for_any_number_of_threads(threads
         for name in ("position", "momentum", "orientation", "angular_momentum"):
             assert np.array_equal(getattr(one.state, name), getattr(more.state, name))
         assert one.report.energy_residual == more.report.energy_residual
+
+
+# Parts by place: what threads share
+
+
+def settled_pile():
+    run = dal.Simulation(thrown(), dt=DT, frame_rate=1e3)
+    run.advance(30 * DT)
+    assert largest(run)["parts"] > 2
+    return run
+
+
+def test_bodies_and_pairs_are_sorted_by_place_and_parts_have_equal_shares_of_colliders():
+    run = settled_pile()
+    collision, island = run._driver.collision, largest(run)
+    order, bodies = collision.order, len(collision.parts) - 1
+    part = np.empty(bodies, int)
+    moving = [i for i in order if collision.body_of[i] < bodies]
+    place = {int(i): p for p, i in enumerate(order)}
+    for i in moving:
+        part[collision.body_of[i]] = MOST_PARTS * place[int(i)] // len(order)
+    assert np.array_equal(collision.parts[:bodies], part)
+    members = collision.members[island["first_member"] : island["end_member"]]
+    assert (np.diff(part[members] * island["parts"] // MOST_PARTS) >= 0).all()
+    lower = collision.fat_boxes.lower[order, collision.counts[SWEEP_AXIS]]
+    assert (np.diff(lower) >= 0.0).all(), "the order is that along the axis of the sweep"
+
+
+def test_the_parts_of_a_colour_have_each_of_its_groups_once():
+    run = settled_pile()
+    collision, island = run._driver.collision, largest(run)
+    ends = [*collision.colour_groups[island["first_colour"] + 1 :][: island["colours"] - 1], island["end_group"]]
+    for colour in range(island["colours"]):
+        first = collision.colour_groups[island["first_colour"] + colour]
+        base, found = island["first_bucket"] + POINTS * island["parts"] * colour, []
+        for k in range(POINTS):
+            for part in range(island["parts"]):
+                begin, end = collision.bucket_groups[2 * (base + POINTS * part + k) :][:2]
+                found += range(begin, end)
+        assert found == list(range(first, ends[colour]))
+
+
+def test_contacts_are_in_the_order_of_island_colour_points_and_part():
+    run = settled_pile()
+    collision, island = run._driver.collision, largest(run)
+    touching = collision.touching[: collision.counts[TOUCH]].view(np.ndarray)
+    own = touching[touching["island"] == collision.island_of[collision.members[island["first_member"]]]]
+    first = collision.manifolds.first[own["pair"]]
+    key = np.stack([own["colour"], -own["points"], own["part"] * island["parts"] // MOST_PARTS, own["pair"]], 1)
+    assert np.array_equal(np.lexsort(key.T[::-1]), np.argsort(first))
+    assert first.min() == island["first"]
+    assert first.max() + own["points"][np.argmax(first)] == island["end"]
+
+
+def test_a_large_pile_goes_on_from_where_it_was_saved_with_the_same_bits():
+    """The order of contacts decides how sums are rounded, and follows from what is saved."""
+    run = settled_pile()
+    other = pickle.loads(pickle.dumps(run))
+    for one in (run, other):
+        one.advance(10 * DT)
+    for name in ("position", "momentum", "orientation", "angular_momentum"):
+        assert np.array_equal(getattr(run.state, name), getattr(other.state, name))
+    assert run.report.energy_residual == other.report.energy_residual

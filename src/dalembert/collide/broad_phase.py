@@ -21,6 +21,7 @@ from .tables import (
     LAZY,
     LEFT,
     MET,
+    MOST_PARTS,
     NEED_PAIRS,
     NEED_ROOM,
     NEED_STRIPS,
@@ -421,6 +422,7 @@ def set_near_plane(pair, near, collision):
 # the later of the two begins. It is new where the fat boxes did not overlap before.
 
 STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
+MANY_COLLIDERS = 128
 STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
 
 
@@ -436,6 +438,7 @@ def find_pairs(bodies, collision):
     if collision.order.shape[0] > 0:
         choose_axes(collision)
         sort_along(counts[SWEEP_AXIS], collision.order, collision.fat_boxes)
+        set_parts(collision)
         strips = fill_strips(collision)
         if strips < 0:
             return NEED_ROOM
@@ -456,6 +459,18 @@ def find_pairs(bodies, collision):
     counts[PAIRS] = found
     forget_boxes_before(collision)
     return 0
+
+
+@njit
+def set_parts(collision):
+    """The part of the scene in which each body is, by its last collider in the order of the sweep. Where one changes,
+    contacts are ordered anew, so that their order follows from that of the sweep. A scene of few colliders has one part."""
+    order, parts, colliders = collision.order, collision.parts, collision.colliders
+    for p in range(order.shape[0] if order.shape[0] >= MANY_COLLIDERS else 0):
+        body, part = colliders[order[p]].body, MOST_PARTS * p // order.shape[0]
+        if parts[body] != part:
+            parts[body] = part
+            collision.counts[ORDERED] = 0
 
 
 @njit

@@ -83,6 +83,7 @@ def make_collision(
             Collision,
             {"bodies": bodies, "colliders": count, "pairs": 0, "contacts": 0, "entries": 0},
             colliders=np.array(parts.rows, COLLIDER).view(np.recarray),
+            body_of=np.array([row[1] for row in parts.rows], np.int32),
             **geometry,
             leaves=_leaves(geometry["nodes"], len(geometry["facets"])),
             asked=np.tile([FAR_AWAY] * 3 + [-FAR_AWAY] * 3, 2 * len(geometry["trees"]) * count),

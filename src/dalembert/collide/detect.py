@@ -27,7 +27,7 @@ from ..scene.body import Body
 from ..scene.contact import Touching, rule_for, rule_table
 from ..scene.scene import Scene
 from ..scene.shapes.base import BOX, HALF_SPACE, HULL, MESH
-from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders, place_paired
+from .broad_phase import boxes_meet, find_pairs, meets_facet, place_colliders, place_paired, set_parts
 from .build import Solid, kinds_in, make_collision, with_room
 from .islands import order_contacts, wake_touched
 from .narrow_phase import Narrow, family_of
@@ -175,6 +175,7 @@ def detect(y, bodies, margin, collision):
         run_parallel(job_queue, COLLIDE_JOBS, MEET_WOKEN, 0, pairs, CHUNK)
         counts[ORDERED] = 0
     if counts[ORDERED] == 0:
+        set_parts(collision)  # which a saved run does not hold
         if order_contacts(counts[MOVED], collision) != 0:
             return NEED_ROOM
         counts[ORDERED] = 1

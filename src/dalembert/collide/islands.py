@@ -5,9 +5,10 @@ own. Obstacles do not connect islands. Islands are found by a union–find over 
 
 Within an island pairs have colours, such that no body has two pairs of the same colour. Pairs of one colour can be
 solved at the same time, and the result does not depend on the number of threads. A pair takes the first colour that
-neither of its bodies has. Contacts are sorted by island, colour and the number of points of their pair, in the order of
-pairs. In large islands the pairs of a colour are put into groups of eight, for registers of eight numbers.
-`order_contacts` is the entry.
+neither of its bodies has. Contacts are sorted by island, colour, place and the number of points of their pair, in the
+order of pairs. In large islands the pairs of a colour are put into groups of eight, for registers of eight numbers. As
+they are sorted by place, the pairs at one end of each colour move nearly the same bodies, and a thread that solves these
+finds the bodies in the cache of its core. `order_contacts` is the entry.
 """
 
 from ..core.jit import inlined, njit
@@ -18,6 +19,7 @@ from .tables import (
     FREE,
     ISLANDS,
     LANE_COUNTS,
+    MOST_PARTS,
     NEED_CONTACTS,
     NEED_ROOM,
     NO_ISLAND,
@@ -28,6 +30,7 @@ from .tables import (
 
 LAST_COLOUR = 62  # the overflow colour: its pairs are not independent of each other
 LARGE = 256  # contacts of an island that has groups
+OF_A_PART = 256  # contacts of an island, for each of the parts by which its pairs are sorted
 
 
 @njit
@@ -60,8 +63,8 @@ def root_of(body, parents):
 def join_bodies(bodies, collision):
     """List the pairs that touch, unite their bodies, and give them colours; returns the number of points."""
     counts, manifolds, pairs, touching = collision.counts, collision.manifolds, collision.pairs, collision.touching
-    parents, linked, taken, colliders = (
-        collision.parents, collision.linked, collision.taken, collision.colliders,
+    parents, linked, taken, body_of, parts = (
+        collision.parents, collision.linked, collision.taken, collision.body_of, collision.parts,
     )  # fmt: skip
     for body in range(bodies):
         parents[body], taken[body] = linked[body] if linked[body] != FREE else body, 0
@@ -70,7 +73,7 @@ def join_bodies(bodies, collision):
         if manifolds[k].points <= 0:
             continue
         row, pair = touching[number], pairs[k]
-        a, b = colliders[pair.a].body, colliders[pair.b].body
+        a, b = int(body_of[pair.a]), int(body_of[pair.b])
         busy = 0
         if a < bodies:
             busy |= taken[a]
@@ -78,6 +81,7 @@ def join_bodies(bodies, collision):
             busy |= taken[b]
         colour = first_free(busy)
         row.pair, row.a, row.b, row.points, row.colour = k, a, b, manifolds[k].points, colour
+        row.part = (parts[a if a < bodies else b] + parts[b if b < bodies else a]) // 2
         if a < bodies:
             taken[a] |= 1 << colour
         if b < bodies:
@@ -134,31 +138,65 @@ def number_islands(bodies, collision):
 
 @njit
 def list_members(bodies, collision):
-    """The bodies of each island, and where its contacts and colours begin."""
+    """The bodies of each island, by part, and where its contacts and colours begin."""
     numbers, islands, members = collision.island_of, collision.islands, collision.members
-    first, member, colour = 0, 0, 0
+    parts, buckets = collision.parts, collision.buckets
+    first, member, colour, bucket = 0, 0, 0, 0
     for number in range(collision.counts[ISLANDS]):
         island = islands[number]
-        island.first, island.first_member, island.first_colour = first, member, colour
+        island.first, island.first_member, island.first_colour, island.first_bucket = first, member, colour, bucket
+        island.parts = min(max(island.end // OF_A_PART, 1), MOST_PARTS)
         first += island.end
         member += island.end_member
         colour += island.colours
+        bucket += POINTS * island.parts * island.colours
         island.end, island.end_member = first, island.first_member
+    for number in range(collision.counts[ISLANDS]):
+        island = islands[number]
+        for b in range(island.first_bucket, island.first_bucket + island.parts if island.parts > 1 else 0):
+            buckets[b] = 0
     for body in range(bodies):
-        if numbers[body] != NO_ISLAND:
-            island = islands[numbers[body]]
+        if numbers[body] != NO_ISLAND and islands[numbers[body]].parts > 1:
+            buckets[bucket_of_body(parts[body], islands[numbers[body]])] += 1
+    for number in range(collision.counts[ISLANDS]):
+        start_members(islands[number], buckets)
+    for body in range(bodies):
+        if numbers[body] == NO_ISLAND:
+            continue
+        island = islands[numbers[body]]
+        if island.parts > 1:
+            b = bucket_of_body(parts[body], island)
+            members[buckets[b]] = body
+            buckets[b] += 1
+        else:
             members[island.end_member] = body
-            island.end_member += 1
+        island.end_member += 1
+
+
+@inlined
+def bucket_of_body(part, island):
+    """Where the bodies of one part are counted."""
+    return island.first_bucket + part * island.parts // MOST_PARTS
+
+
+@inlined
+def start_members(island, buckets):
+    """The first member of each part of an island, from the number of its bodies."""
+    at = island.first_member
+    for b in range(island.first_bucket, island.first_bucket + island.parts if island.parts > 1 else 0):
+        size = buckets[b]
+        buckets[b] = at
+        at += size
 
 
 @njit
 def sort_points(collision):
-    """The index of the first contact of each manifold: a counting sort by island, colour and number of points, most first.
-    Writes `colours`, `first` of manifolds, and the groups."""
+    """The index of the first contact of each manifold: a counting sort by island, colour, number of points, most first, and
+    part. Writes `colours`, `first` of manifolds, and the groups."""
     counts, manifolds, touching = collision.counts, collision.manifolds, collision.touching
     islands, buckets = collision.islands, collision.buckets
     last = islands[counts[ISLANDS] - 1]
-    for b in range(POINTS * (last.first_colour + last.colours)):
+    for b in range(last.first_bucket + POINTS * last.parts * last.colours):
         buckets[b] = 0
     for k in range(counts[TOUCH]):
         buckets[bucket_of(touching[k], islands)] += 1
@@ -175,48 +213,63 @@ def sort_points(collision):
 
 @inlined
 def bucket_of(row, islands):
-    """The pairs of one colour with as many points."""
-    return POINTS * (islands[row.island].first_colour + row.colour) + POINTS - row.points
+    """The pairs of one colour and part with as many points."""
+    island = islands[row.island]
+    part = row.part * island.parts // MOST_PARTS
+    return island.first_bucket + POINTS * (island.parts * row.colour + part) + POINTS - row.points
 
 
 @njit
 def start_colours(island, at, group, collision):
     """Where the contacts and groups of each colour of an island begin, given where those of the island do; returns where they
     end. `buckets` has the number of pairs of each, which becomes the index of their first contact."""
-    colours, colour_groups, buckets = collision.colours, collision.colour_groups, collision.buckets
+    colours, colour_groups = collision.colours, collision.colour_groups
     large = island.end - island.first >= LARGE
     island.first_group = group
     for c in range(island.colours):
-        s = island.first_colour + c
+        s, bucket = island.first_colour + c, island.first_bucket + POINTS * island.parts * c
         colours[s], colour_groups[s] = at, group
         if large:
-            group = fill_groups(POINTS * s, at, group, 1 if c == LAST_COLOUR else WIDTH, collision)
-        for b in range(POINTS * s, POINTS * (s + 1)):
-            size = buckets[b]
-            buckets[b] = at
-            at += size * (POINTS * (s + 1) - b)
+            group = fill_groups(bucket, island.parts, at, group, 1 if c == LAST_COLOUR else WIDTH, collision)
+        at = start_buckets(bucket, island.parts, at, collision.buckets)
     island.end_group = group
     return at, group
 
 
+@inlined
+def start_buckets(bucket, parts, at, buckets):
+    """The first contact of each bucket of a colour, the first of all being `at`, for its number of pairs; returns where the
+    next begins."""
+    for k in range(POINTS):
+        for b in range(bucket + k, bucket + POINTS * parts, POINTS):
+            size = buckets[b]
+            buckets[b] = at
+            at += size * (POINTS - k)
+    return at
+
+
 @njit
-def fill_groups(bucket, at, group, width, collision):
-    """The groups of one colour, of `width` pairs at most, whose first contact is `at`; returns the number of the next."""
+def fill_groups(bucket, parts, at, group, width, collision):
+    """The groups of one colour, of `width` pairs at most, whose first contact is `at`; returns the number of the next. Its
+    buckets begin at `bucket`; a group is of the bucket of its first pair (`bucket_groups`)."""
     buckets, lanes, group_points = collision.buckets, collision.lanes, collision.group_points
     lane = 0
     for k in range(POINTS):
         points = POINTS - k
-        for _ in range(buckets[bucket + k]):
-            if lane == 0:
-                for n in range(LANE_COUNTS * group, LANE_COUNTS * (group + 1)):
-                    lanes[n] = 0
-                group_points[group + 1] = group_points[group] + points
-            lanes[LANE_COUNTS * group + lane], lanes[LANE_COUNTS * group + WIDTH + lane] = at, points
-            at += points
-            lane += 1
-            if lane == width:
-                lane, group = 0, group + 1
-    return group + 1 if lane > 0 else group
+        for b in range(bucket + k, bucket + POINTS * parts, POINTS):
+            collision.bucket_groups[2 * b] = group + (lane > 0)
+            for _ in range(buckets[b]):
+                if lane == 0:
+                    for n in range(LANE_COUNTS * group, LANE_COUNTS * (group + 1)):
+                        lanes[n] = 0
+                    group_points[group + 1] = group_points[group] + points
+                lanes[LANE_COUNTS * group + lane], lanes[LANE_COUNTS * group + WIDTH + lane] = at, points
+                at += points
+                lane += 1
+                if lane == width:
+                    lane, group = 0, group + 1
+            collision.bucket_groups[2 * b + 1] = group + (lane > 0)
+    return group + (lane > 0)
 
 
 # Sleep ----------------------------------------------------------------------------------------------------------------
@@ -228,7 +281,7 @@ def fill_groups(bucket, at, group, width, collision):
 @njit
 def wake_touched(bodies, collision):
     """Wake all bodies that fell asleep together with one that an awake body touches; returns whether there were any."""
-    counts, asleep, colliders = collision.counts, collision.asleep, collision.colliders
+    counts, asleep, body_of = collision.counts, collision.asleep, collision.body_of
     manifolds, pairs = collision.manifolds, collision.pairs
     woken, sleepers = False, False
     for body in range(bodies):
@@ -239,7 +292,7 @@ def wake_touched(bodies, collision):
         if manifolds[k].points <= 0:
             continue
         pair = pairs[k]
-        a, b = colliders[pair.a].body, colliders[pair.b].body
+        a, b = body_of[pair.a], body_of[pair.b]
         sleeper = max(asleep[a], asleep[b])  # one of the two is awake, or there would be no points
         if sleeper > AWAKE:
             woken = True

@@ -78,9 +78,11 @@ MANIFOLD = np.dtype(
      ("separation", "f8", POINTS), ("first", "i8")],
     align=True,
 )  # fmt: skip
-# A pair that touches, with its bodies, the number of its points, and what `islands` gives it.
+MOST_PARTS = 16
+# A pair that touches, with its bodies, the number of its points, and what `islands` gives it; `part`: of its bodies.
 TOUCHING = np.dtype(
-    [("pair", "i4"), ("a", "i4"), ("b", "i4"), ("points", "i4"), ("colour", "i4"), ("island", "i4")], align=True
+    [("pair", "i4"), ("a", "i4"), ("b", "i4"), ("points", "i4"), ("colour", "i4"), ("island", "i4"), ("part", "i4")],
+    align=True,
 )
 SKIPPED = -1  # `points` of a pair that sleeps
 NO_FEATURE = -1  # none is negative
@@ -111,13 +113,15 @@ CONTACT = np.dtype(
 
 # Bodies that touch each other, or are connected by joints (`jointed`). Its contacts are contacts[first : end], those of its
 # k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
-# are groups first_group … end_group, which a small island does not have. `surfaces`: whether some contact has another law
+# are groups first_group … end_group, which a small island does not have; they were sorted by place in so many `parts`,
+# and are in buckets from first_bucket on. `surfaces`: whether some contact has another law
 # than Coulomb's (`contact.surface_laws`). The work of its solver in this step: whether it is `slow`, whether `single`
 # precision is enough, its passes, the residual reached (m/s) and the one aimed at (m/s), and the overlap left (m).
 ISLAND = np.dtype(
     [("first", "i8"), ("end", "i8"), ("first_colour", "i8"), ("colours", "i8"), ("first_member", "i8"), ("end_member", "i8"),
-     ("first_group", "i8"), ("end_group", "i8"), ("jointed", "i8"), ("surfaces", "i8"), ("slow", "i8"), ("single", "i8"),
-     ("iterations", "i8"), ("residual", "f8"), ("aim", "f8"), ("overlap", "f8")],
+     ("first_group", "i8"), ("end_group", "i8"), ("first_bucket", "i8"), ("parts", "i8"), ("jointed", "i8"),
+     ("surfaces", "i8"), ("slow", "i8"), ("single", "i8"), ("iterations", "i8"), ("residual", "f8"),
+     ("aim", "f8"), ("overlap", "f8")],
     align=True,
 )  # fmt: skip
 
@@ -152,6 +156,7 @@ class Collision(NamedTuple):
         "colliders", COLLIDER, writer="collide.build",
         unit="size m, position m, rotation 1, radius m, friction 1, restitution 1",
     )  # fmt: skip
+    body_of: Any = column("colliders", np.int32, writer="collide.build", doc="`body` of `colliders`, side by side")
     places: Any = column(
         "colliders", PLACE, writer="collide.broad_phase",
         unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m, moved m, shift m, turn rad, "
@@ -207,6 +212,10 @@ class Collision(NamedTuple):
         writer="collide.broad_phase",
         doc="bounded colliders but meshes, sorted along the axis of the sweep",
     )
+    parts: Any = column(
+        "bodies + 1", np.int64, writer="collide.broad_phase",
+        doc="by `order`, in MOST_PARTS of as many colliders each: where in the scene each body is",
+    )  # fmt: skip
     unbounded: Any = column(dtype=np.int64, writer="collide.build", doc="the half-spaces")
     strips: Any = column(
         "3 * colliders + 3", np.int64, writer="collide.broad_phase",
@@ -275,6 +284,10 @@ class Collision(NamedTuple):
     colour_groups: Any = column(
         "pairs + 1", np.int64, writer="collide.islands", doc="the first group of each of `colours`"
     )
+    bucket_groups: Any = column(
+        "2 * POINTS * pairs", np.int64, writer="collide.islands",
+        doc="of each bucket of a large island, see `islands.bucket_of`: the first of its groups, and where they end",
+    )  # fmt: skip
     buckets: Any = column("POINTS * pairs", np.int64, writer="collide.islands", doc="scratch: a counting sort")
     asleep: Any = column(
         "bodies + 1", np.int64, writer="contact.step", doc="AWAKE, or the number of the nap; the world: UNMOVED"

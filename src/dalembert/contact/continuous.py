@@ -290,15 +290,15 @@ def find_impact(first, h, y, tables):
     mark_fast(first, y, tables)
     if first:
         clear(hit)
-    colliders, marks, bodies = collision.colliders, collision.marks, tables.system.bodies.shape[0]
+    body_of, marks, bodies = collision.body_of, collision.marks, tables.system.bodies.shape[0]
     best = math.inf
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
-        i, j = colliders[pair.a].body, colliders[pair.b].body
+        i, j = body_of[pair.a], body_of[pair.b]
         if not first and pair.clear != 0 and marks[i] == 0 and marks[j] == 0:
             continue
         pair.clear = 1
-        if not is_watched(i, j, colliders[pair.b].kind, tables) or is_clear(pair, k, h, y, tables):
+        if not is_watched(i, j, collision.colliders[pair.b].kind, tables) or is_clear(pair, k, h, y, tables):
             continue
         t = time_of_impact(pair, h, y, tables)
         if t >= h:

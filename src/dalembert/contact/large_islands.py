@@ -12,21 +12,28 @@ from ..core.jit import inlined, njit
 from ..core.math3 import dot
 from ..core.simd import load
 from ..core.simd_wide import double_w, load_w, minus_w, part_w, single_w, store_w
-from .gauss_seidel import prepare_responses, residual_of, sweep_contact
+from ..core.thread_pool import CONTACT_JOBS, run_parallel
+from .gauss_seidel import residual_of, sweep_contact
 from .parallel import (
     APPLY_SINGLE,
     LOAD,
+    MEASURE,
+    PREPARE_RESPONSES,
+    RESTORE_BODIES,
     ROUND,
+    ROUND_BODIES,
+    ROUNDING,
     STORE,
-    carry_bodies,
+    even_share,
+    is_shared,
     is_wide,
     move_impulses,
     over_colours_of_groups,
+    over_contacts,
     over_groups,
-    set_shares,
 )
 from .shock_propagation import list_contacts
-from .tables import INVERSE_MASS, MOTION, copy_velocities, three
+from .tables import INVERSE_MASS, MOTION, copy_velocity, three
 
 # Local sweeps ---------------------------------------------------------------------------------------------------------
 # After some tens of sweeps over a large island most of its contacts are solved. A few per cent are not: they oscillate
@@ -58,16 +65,16 @@ def sweep_locally(before, cycles, island, tables):
     """Sweep the contacts of an island above its aim, and those near them, until none is left or they gain too little: writes
     impulses and `motion`. before : how many were above the aim after the last local sweeps; −1 for the first time in a
     solution, which prepares what they need; cycles : since then. Returns how many contacts are above the aim."""
-    collision, stepping = tables.collision, tables.stepping
-    move_impulses(STORE, island, tables)
+    collision = tables.collision
     contacts = island.end - island.first
     if before < 0:
         if is_wide(island, collision):
-            prepare_responses(island.first, island.end, collision.contacts, stepping.motion, stepping.rows)
+            over_contacts(PREPARE_RESPONSES, island, tables)
         list_contacts(island, tables)
     above, marked = mark_bodies(island, tables)
     if above == 0 or above > FEW * contacts:
         return above
+    move_impulses(STORE, island, tables)
     start, work = above, 0.0
     gain = max(0.0, logarithm_of_ratio(before, start)) / cycles if before > 0 else FIRST_GAIN
     while above > 0 and work < MOST_WORK and marked < MOST_MARKED * (island.end_member - island.first_member):
@@ -98,11 +105,13 @@ def mark_bodies(island, tables):
     how many contacts are above the aim, and how many bodies are marked."""
     collision, stepping = tables.collision, tables.stepping
     contacts, members, levels, queue = collision.contacts, collision.members, stepping.levels, stepping.queue
-    above, end, world = 0, island.first_member, collision.counts[MOVED]
+    above, end, world, wide = 0, island.first_member, collision.counts[MOVED], is_wide(island, collision)
+    if wide:
+        over_groups(MEASURE, island, tables)
     for m in range(island.first_member, island.end_member):
         levels[members[m]] = UNMARKED
     for i in range(island.first, island.end):
-        left = residual_of(i, contacts, stepping.motion, stepping.rows)
+        left = load(stepping.residuals, i) if wide else residual_of(i, contacts, stepping.motion, stepping.rows)
         if left <= NEAR * island.aim:
             continue
         if left > island.aim:
@@ -224,13 +233,39 @@ def allows_single(island, tables):
 @njit
 def round_island(island, tables):
     """The groups and velocities of an island, and the velocities of what contacts do not move, in single precision."""
-    collision, stepping = tables.collision, tables.stepping
-    motion, single = stepping.motion, stepping.single_motion
-    for m in range(island.first_member, island.end_member):
-        round_body(collision.members[m], motion, single)
-    for body in range(collision.counts[MOVED], motion.shape[0] // MOTION):
+    motion, single = tables.stepping.motion, tables.stepping.single_motion
+    over_bodies(ROUND_BODIES, island, tables)
+    for body in range(tables.collision.counts[MOVED], motion.shape[0] // MOTION):
         round_body(body, motion, single)
     over_groups(ROUND, island, tables)
+
+
+@njit
+def over_bodies(kind, island, tables):
+    """ROUND_BODIES, RESTORE_BODIES or ROUNDING for all bodies of an island; returns the largest value."""
+    begin, end, queue = island.first_member, island.end_member, tables.collision.job_queue
+    if is_shared(island, tables.collision):
+        return run_parallel(queue, CONTACT_JOBS, kind, begin, end, even_share(end - begin, queue))
+    return round_or_restore(kind, begin, end, tables)
+
+
+@njit
+def round_or_restore(kind, begin, end, tables):
+    """Of bodies begin … end of `members`: ROUND_BODIES, their rows in single precision; RESTORE_BODIES, their velocities
+    without impulses; or ROUNDING, the largest difference of the velocities in both precisions, m/s, which is returned."""
+    members, stepping = tables.collision.members, tables.stepping
+    motion, single, largest = stepping.motion, stepping.single_motion, 0.0
+    for m in range(begin, end):
+        at = MOTION * members[m]
+        if kind == ROUND_BODIES:
+            round_body(members[m], motion, single)
+        elif kind == RESTORE_BODIES:
+            copy_velocity(members[m], stepping.free_motion, motion)
+        else:
+            change = minus_w(load_w(motion, at), double_w(load_w(single, at)))
+            for k in range(3):
+                largest = max(largest, abs(part_w(change, k)))
+    return largest
 
 
 @inlined
@@ -242,31 +277,10 @@ def round_body(body, motion, single):
 
 
 @njit
-def carry_single(share, island, tables):
-    """`parallel.carry_on` in single precision."""
-    stepping = tables.stepping
-    carry_bodies(share, stepping.single_motion, stepping.single_before_motion, island, tables.collision.members)
-    set_shares(share, island, stepping.wide_sums)
-
-
-@njit
 def leave_single(island, tables):
     """The impulses of an island in double precision, and `motion` with them. Where rounding was not small beside the aim, the
     island is not solved in single precision any more."""
-    collision, stepping = tables.collision, tables.stepping
-    copy_velocities(island, collision.members, stepping.free_motion, stepping.motion)
-    over_colours_of_groups(APPLY_SINGLE, island, tables)
-    if not rounding_of(island, collision.members, stepping) <= ROUNDED * island.aim:
+    over_bodies(RESTORE_BODIES, island, tables)
+    over_colours_of_groups(APPLY_SINGLE, 0.0, island, tables)
+    if not over_bodies(ROUNDING, island, tables) <= ROUNDED * island.aim:
         island.single = 0
-
-
-@njit
-def rounding_of(island, members, stepping):
-    """The largest difference of the velocities in both precisions, m/s."""
-    largest = 0.0
-    for m in range(island.first_member, island.end_member):
-        at = MOTION * members[m]
-        change = minus_w(load_w(stepping.motion, at), double_w(load_w(stepping.single_motion, at)))
-        for k in range(3):
-            largest = max(largest, abs(part_w(change, k)))
-    return largest

@@ -4,7 +4,7 @@ Threads share the islands, and the contacts of large islands; see `core.thread_p
 shared by colour: contacts of one colour move different bodies. The result does not depend on the number of threads."""
 
 from ..collide.islands import LARGE, LAST_COLOUR
-from ..collide.tables import CONTACTS, ISLANDS
+from ..collide.tables import CONTACTS, ISLANDS, POINTS
 from ..core.jit import inlined, njit
 from ..core.simd import load, store
 from ..core.simd_wide import load_w, minus_w, plus_w, spread_like_w, store_w, times_w
@@ -12,6 +12,7 @@ from ..core.tables import own_address
 from ..core.thread_pool import CONTACT_JOBS, FUNCTIONS, THREADS, WIDE_JOBS, run_alone, run_parallel
 from .gauss_seidel import (
     prepare_contacts,
+    prepare_responses,
     restore_search,
     save_search,
     search_line,
@@ -41,15 +42,23 @@ SOLVE_ISLANDS, CORRECT_ISLANDS, SOLVE_ISLANDS_IN_TURN, CORRECT_ISLANDS_IN_TURN =
 SHARED = 512  # contacts of an island that threads share
 # Jobs over groups of contacts: see `wide_rows`
 PACK, LOAD, STORE, WARM_START, SEARCH, SCALE, WIDE_SWEEP, WIDE_RESIDUAL, WIDE_POSITIONS = range(32, 41)
-WIDE_SWEEP_ON, WIDE_POSITIONS_ON = 41, 42  # with the momentum in `wide_sums`
+WIDE_SWEEP_ON, WIDE_POSITIONS_ON = 41, 42  # with momentum, and its share
 SINGLE_SWEEP_ON, ROUND, APPLY_SINGLE = range(43, 46)  # in single precision
+MEASURE = 46  # the residual of each contact
+PREPARE_RESPONSES = 17  # over contacts
+# Jobs over bodies of islands: with the share of momentum, and for single precision (see `large_islands`)
+CARRY, CARRY_SINGLE, CARRY_SHIFT, ROUND_BODIES, RESTORE_BODIES, ROUNDING = range(18, 24)
 # Jobs over contacts that need no rows or solve nothing
 OVERLAP, SEPARATIONS, BIASES, SAVE_IMPULSES, ADD_IMPULSES, ADD_IMPULSES_OF_ISLANDS = range(11, 17)
 SUMS = 2  # numbers that SEARCH writes of a group
 ALONE = (
     64  # added to the kind of a job over groups that a thread does by itself, with the address of its tables as `data`
 )
+OF_PARTS = (
+    128  # added to the kind of a job over the groups of a part, for all its numbers of points: the items are parts
+)
 GROUPS_PER_CHUNK = 8
+SHARED_GROUPS = 8  # of one colour, that threads share
 CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 
 
@@ -71,14 +80,14 @@ def over_groups(kind, island, tables):
     begin, end, job_queue = island.first_group, island.end_group, tables.collision.job_queue
     if is_shared(island, tables.collision):
         return run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
-    return groups_alone(kind, begin, end, tables)
+    return groups_alone(kind, 0.0, begin, end, tables)
 
 
 @njit
-def groups_alone(kind, begin, end, tables):
+def groups_alone(kind, value, begin, end, tables):
     """A job over groups begin … end on this thread; returns the largest value."""
     queue, result = tables.collision.job_queue, tables.stepping.wide_result
-    return run_alone(queue, WIDE_JOBS, kind + ALONE, begin, end, own_address(tables), result)
+    return run_alone(queue, WIDE_JOBS, kind + ALONE, value, begin, end, own_address(tables), result)
 
 
 @njit
@@ -141,6 +150,9 @@ def run_contact_job(kind, begin, end, tables):
         return sweep_contacts(begin, end, contacts, motion, rows)
     if kind == RESIDUAL:
         return worst_residual(begin, end, contacts, motion, rows)
+    if kind == PREPARE_RESPONSES:
+        prepare_responses(begin, end, contacts, motion, rows)
+        return 0.0
     if kind == SWEEP_POSITIONS:
         reach, slop = stepping.report[0].overlap, stepping.options[0].slop
         return sweep_positions(begin, end, contacts, stepping.shift, rows, stepping.corrections, reach, slop)
@@ -155,10 +167,11 @@ def shares_contacts(collision):
 
 
 @njit
-def over_all_contacts(kind, tables):
-    """A job over the contacts of all islands, of which none changes what another reads; returns the largest value."""
-    collision = tables.collision
-    return run_parallel(collision.job_queue, CONTACT_JOBS, kind, 0, collision.counts[CONTACTS], 8 * CONTACTS_PER_CHUNK)
+def over_all_contacts(kind, tables, value=0.0):
+    """A job over the contacts of all islands, of which none changes what another reads, with a number; returns the largest
+    value."""
+    queue, count = tables.collision.job_queue, tables.collision.counts[CONTACTS]
+    return run_parallel(queue, CONTACT_JOBS, kind, 0, count, 8 * CONTACTS_PER_CHUNK, value)
 
 
 @njit
@@ -178,8 +191,9 @@ def over_contacts(kind, island, tables):
 
 
 @njit
-def over_colours(kind, carried, island, tables):
-    """A sweep over all contacts of an island, colour by colour; `carried`: after `carry_on`. Returns the largest value."""
+def over_colours(kind, carried, share, island, tables):
+    """A sweep over all contacts of an island, colour by colour; `carried`: after `carry_on` with this share. Returns the
+    largest value."""
     if kind == SWEEP and island.surfaces != 0:
         return call_surfaces_of(SWEEP_SURFACES, island, tables)
     if in_joint_space(tables):
@@ -187,8 +201,8 @@ def over_colours(kind, carried, island, tables):
     collision = tables.collision
     if is_wide(island, collision):
         if carried:
-            return over_colours_of_groups(WIDE_SWEEP_ON if kind == SWEEP else WIDE_POSITIONS_ON, island, tables)
-        return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, island, tables)
+            return over_colours_of_groups(WIDE_SWEEP_ON if kind == SWEEP else WIDE_POSITIONS_ON, share, island, tables)
+        return over_colours_of_groups(WIDE_SWEEP if kind == SWEEP else WIDE_POSITIONS, 0.0, island, tables)
     if not is_shared(island, collision):
         return run_contact_job(kind, island.first, island.end, tables)
     return over_colours_of_contacts(kind, island, collision)
@@ -210,22 +224,37 @@ def over_colours_of_contacts(kind, island, collision):
 
 
 @njit
-def over_colours_of_groups(kind, island, tables):
-    """A job over all groups of an island in turn, colour by colour; returns the largest value."""
+def over_colours_of_groups(kind, value, island, tables):
+    """A job over all groups of an island in turn, colour by colour, with a number; returns the largest value."""
     collision = tables.collision
-    job_queue, colour_groups, shared = collision.job_queue, collision.colour_groups, is_shared(island, collision)
+    colour_groups, shared = collision.colour_groups, is_shared(island, collision)
     largest = 0.0
     for c in range(island.colours):
         begin = colour_groups[island.first_colour + c]
         end = colour_groups[island.first_colour + c + 1] if c + 1 < island.colours else island.end_group
         if c == LAST_COLOUR:  # its pairs are not independent
             for g in range(begin, end):
-                largest = max(largest, groups_alone(kind, g, g + 1, tables))
-        elif shared:
-            largest = max(largest, run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK))
+                largest = max(largest, groups_alone(kind, value, g, g + 1, tables))
+        elif shared and end - begin >= SHARED_GROUPS:
+            largest = max(largest, over_parts(kind, value, c, island, collision))
         else:
-            largest = max(largest, groups_alone(kind, begin, end, tables))
+            largest = max(largest, groups_alone(kind, value, begin, end, tables))
     return largest
+
+
+@njit
+def over_parts(kind, value, colour, island, collision):
+    """A job over all groups of one colour of an island: each thread has those of some neighbouring parts, the same in each
+    colour. Returns the largest value."""
+    queue, parts = collision.job_queue, island.parts
+    first = island.first_bucket // POINTS + parts * colour
+    return run_parallel(queue, WIDE_JOBS, kind + OF_PARTS, first, first + parts, even_share(parts, queue), value)
+
+
+@inlined
+def even_share(count, job_queue):
+    """The items that a thread gets of so many."""
+    return (count + job_queue[THREADS] - 1) // job_queue[THREADS]
 
 
 # Momentum ---------------------------------------------------------------------------------------------------------------
@@ -260,14 +289,13 @@ def momentum_after(sweeps):
 
 
 @njit
-def carry_on(kind, share, values, island, tables):
-    """x ← x + β (x − x⁻), x⁻ ← x for an island, with β = `share`; `kind` is SWEEP or SWEEP_POSITIONS, and `values` the
-    velocities or displacements that belong to it. A share of zero begins anew. Impulses in groups are carried on by the sweep
+def carry_on(kind, share, island, tables):
+    """x ← x + β (x − x⁻), x⁻ ← x for an island, with β = `share`; `kind` is SWEEP, for impulses and velocities, or
+    SWEEP_POSITIONS, for displacements. A share of zero begins anew. Impulses in groups are carried on by the sweep
     that follows, when it comes to them."""
     stepping = tables.stepping
-    carry_bodies(share, values, stepping.before_motion, island, tables.collision.members)
+    over_members(CARRY if kind == SWEEP else CARRY_SHIFT, share, island, tables)
     if is_wide(island, tables.collision):
-        set_shares(share, island, stepping.wide_sums)
         return
     for i in range(island.first, island.end):
         if kind == SWEEP:
@@ -278,17 +306,26 @@ def carry_on(kind, share, values, island, tables):
 
 
 @njit
-def carry_bodies(share, values, before, island, members):
-    """The part of `carry_on` for the velocities or displacements of an island."""
-    for m in range(island.first_member, island.end_member):
-        carry_body(members[m], share, values, before)
+def over_members(kind, share, island, tables):
+    """CARRY, CARRY_SINGLE or CARRY_SHIFT for all bodies of an island."""
+    begin, end, queue = island.first_member, island.end_member, tables.collision.job_queue
+    if is_shared(island, tables.collision):
+        run_parallel(queue, CONTACT_JOBS, kind, begin, end, even_share(end - begin, queue), share)
+    else:
+        carry_bodies(kind, share, begin, end, tables)
 
 
 @njit
-def set_shares(share, island, sums):
-    """Tell the groups of an island by how much the sweep that follows carries them on."""
-    for g in range(island.first_group, island.end_group):
-        store(sums, SUMS * g, share)
+def carry_bodies(kind, share, begin, end, tables):
+    """The part of `carry_on` for the velocities or displacements of bodies begin … end of `members`."""
+    stepping, members = tables.stepping, tables.collision.members
+    if kind == CARRY_SINGLE:
+        for m in range(begin, end):
+            carry_body(members[m], share, stepping.single_motion, stepping.single_before_motion)
+        return
+    values = stepping.motion if kind == CARRY else stepping.shift
+    for m in range(begin, end):
+        carry_body(members[m], share, values, stepping.before_motion)
 
 
 @inlined
@@ -339,7 +376,7 @@ def start_island(island, tables):
         search_line(island, tables)
         return
     copy_velocities(island, collision.members, stepping.motion, stepping.search_motion)
-    over_colours_of_groups(WARM_START, island, tables)
+    over_colours_of_groups(WARM_START, 0.0, island, tables)
     share = 1.0 if whole else best_fraction_of_groups(island, tables)
     if share < 1.0:
         take_share(share, island, tables)

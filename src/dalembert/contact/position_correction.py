@@ -127,11 +127,10 @@ def correct_island(number, tables):
     if carries:  # no less than what velocities within the aim make in a step
         enough = max(enough, island.aim * options.dt)
     for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
-        carried = carries and k > 0
+        carried, share = carries and k > 0, min(MOMENTUM_OF_CORRECTIONS, (k - 1.0) / (k + 2.0))
         if carried:
-            share = min(MOMENTUM_OF_CORRECTIONS, (k - 1.0) / (k + 2.0))
-            carry_on(SWEEP_POSITIONS, share, tables.stepping.shift, island, tables)
-        left = over_colours(SWEEP_POSITIONS, carried, island, tables)
+            carry_on(SWEEP_POSITIONS, share, island, tables)
+        left = over_colours(SWEEP_POSITIONS, carried, share, island, tables)
         if left <= enough:
             return
         island.overlap = left

@@ -19,13 +19,17 @@ from ..core.simd import clear, copy
 from ..core.status import OK
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
-from .large_islands import allows_single, carry_single, cycles_until_look, leave_single, round_island, sweep_locally
+from .large_islands import allows_single, cycles_until_look, leave_single, round_island, round_or_restore, sweep_locally
 from .parallel import (
+    CARRY,
+    CARRY_SINGLE,
     CORRECT_ISLANDS,
     CORRECT_ISLANDS_IN_TURN,
     CYCLE,
     LOAD,
+    PREPARE_RESPONSES,
     RESIDUAL,
+    ROUND_BODIES,
     SINGLE_SWEEP_ON,
     SOLVE_ISLANDS,
     SOLVE_ISLANDS_IN_TURN,
@@ -33,6 +37,7 @@ from .parallel import (
     SUPPORT_DOWN,
     SUPPORT_UP,
     SWEEP,
+    carry_bodies,
     carry_on,
     has_momentum,
     is_alone,
@@ -43,6 +48,7 @@ from .parallel import (
     over_colours_of_groups,
     over_contacts,
     over_islands,
+    over_members,
     return_to_start,
     run_contact_job,
     save_start,
@@ -317,12 +323,13 @@ def sweep(island, most, propagates, resting, tables):
 def one_sweep(sweeps, carried, rounded, island, tables):
     """One sweep over an island, `carried` on by momentum after so many `sweeps`, and in single precision where its tables are
     `rounded`. Returns the largest change of a velocity (m/s)."""
+    share = momentum_after(sweeps) if carried else 0.0
     if rounded:
-        carry_single(momentum_after(sweeps), island, tables)
-        return over_colours_of_groups(SINGLE_SWEEP_ON, island, tables)
+        over_members(CARRY_SINGLE, share, island, tables)
+        return over_colours_of_groups(SINGLE_SWEEP_ON, share, island, tables)
     if carried:
-        carry_on(SWEEP, momentum_after(sweeps), tables.stepping.motion, island, tables)
-    return over_colours(SWEEP, carried, island, tables)
+        carry_on(SWEEP, share, island, tables)
+    return over_colours(SWEEP, carried, share, island, tables)
 
 
 @inlined
@@ -371,11 +378,16 @@ def set_passes(sweeps, island, tables):
 
 
 @njit
-def run_job(kind, begin, end, tables):
+def run_job(kind, value, begin, end, tables):
     """Items begin … end of a job that threads share (see `parallel`); returns the largest of the values of its items."""
     collision = tables.collision
-    if kind < SUPPORT_UP:
+    if kind < SUPPORT_UP or kind == PREPARE_RESPONSES:
         return run_contact_job(kind, begin, end, tables)
+    if kind >= ROUND_BODIES:
+        return round_or_restore(kind, begin, end, tables)
+    if kind >= CARRY:
+        carry_bodies(kind, value, begin, end, tables)
+        return 0.0
     if kind < SOLVE_ISLANDS:
         solve_supports(kind == SUPPORT_DOWN, begin, end, tables)
         return 0.0

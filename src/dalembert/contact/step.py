@@ -162,20 +162,21 @@ def step_entry(data, task, stop, y, n, dydt, m):
     if task == RUN_STEPS:
         return run_steps(_floats(y, n), _floats(dydt, m), stop, table_at(ContactTables, data))
     tables, result = table_at(ContactTables, _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]), _floats(dydt, 1)
-    result[0] = max(result[0], run_step_job(task, n, m, tables))
+    result[0] = max(result[0], run_step_job(task, stop, n, m, tables))
     return OK
 
 
 @njit
-def run_step_job(kind, begin, end, tables):
-    """Items begin … end of a job that threads share (see `parallel`); returns the largest of the values of its items."""
+def run_step_job(kind, value, begin, end, tables):
+    """Items begin … end of a job that threads share (see `parallel`), with a number; returns the largest of the values of its
+    items."""
     collision, stepping = tables.collision, tables.stepping
     if kind < OVERLAP or kind > ADD_IMPULSES_OF_ISLANDS:
-        return run_job(kind, begin, end, tables)
+        return run_job(kind, value, begin, end, tables)
     if kind == OVERLAP:
         return overlap_of(begin, end, collision.contacts)
     if kind == BIASES:
-        return set_gap_biases(begin, end, tables)
+        return set_gap_biases(value, begin, end, tables)
     if kind == SEPARATIONS:
         move_separations(begin, end, collision.contacts, stepping.shift)
     elif kind == SAVE_IMPULSES:

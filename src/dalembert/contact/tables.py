@@ -172,9 +172,14 @@ def push(motion, body, impulse, arm, sign):
 def copy_velocities(island, members, source, target):
     """Copy the velocities of the bodies of an island from one packed table to another."""
     for m in range(island.first_member, island.end_member):
-        at = MOTION * members[m]
-        for i in range(at, at + SPEEDS):
-            store(target, i, load(source, i))
+        copy_velocity(members[m], source, target)
+
+
+@inlined
+def copy_velocity(body, source, target):
+    """Copy the velocity of a body likewise."""
+    for i in range(MOTION * body, MOTION * body + SPEEDS):
+        store(target, i, load(source, i))
 
 
 @njit
@@ -296,7 +301,9 @@ class Stepping(NamedTuple):
     contact_rates: Any = column("3 * contacts", unit="m/s", doc="of contacts in joint coordinates: see RATES")
     state_of_bodies: Any = column(doc="the state of the bodies, where that of the step is in joint coordinates")
     job_state: Any = column("2", np.int64, doc="the address of the state and its size, for jobs of threads")
-    job_time: Any = column("1", unit="s", doc="the time over which biases are found, likewise")
+    residuals: Any = column(
+        "contacts", unit="m/s", doc="of the contacts of a large island, when they were last looked at"
+    )
     contact_works: Any = column("2 * contacts", unit="J", doc="work of the normal part and of friction")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
     saved_passes: Any = column("2 * bodies", np.int64, doc="`passes` and `waits` at the start of the step")

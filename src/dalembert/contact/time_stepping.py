@@ -294,7 +294,7 @@ class ContactStepper(FixedStepper):
 
         def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
             best = view(result, 1)
-            best[0] = max(best[0], run_step_job(kind, begin, end, tables))
+            best[0] = max(best[0], run_step_job(kind, t, begin, end, tables))
             return OK
 
         self._job = C_TYPE(job)
@@ -309,7 +309,7 @@ class ContactStepper(FixedStepper):
 
         def job(slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:
             best = view(result, 1)
-            best[0] = max(best[0], run_wide_job(kind % ALONE, begin, end, tables))
+            best[0] = max(best[0], run_wide_job(kind % ALONE, t, begin, end, tables))
             return OK
 
         self._wide_job = C_TYPE(job)

@@ -323,8 +323,7 @@ def set_biases(h, tables):
     driven = tables.system.commands.shape[0] > 0
     if joint_space:
         call_coordinates(RATES, 0.0, motion, rates, tables)
-    stepping.job_time[0] = h
-    if shares_contacts(tables.collision) and not driven and over_all_contacts(BIASES, tables) == 0.0:
+    if shares_contacts(tables.collision) and not driven and over_all_contacts(BIASES, tables, h) == 0.0:
         return False
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
@@ -345,9 +344,9 @@ def set_biases(h, tables):
 
 
 @njit
-def set_gap_biases(begin, end, tables):
-    """The biases of contacts begin … end without restitution; returns 1 if there are others, 0 if not."""
-    contacts, slop, h = tables.collision.contacts, tables.stepping.options[0].slop, tables.stepping.job_time[0]
+def set_gap_biases(h, begin, end, tables):
+    """The biases of contacts begin … end without restitution over h (s); returns 1 if there are others, 0 if not."""
+    contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
     others = 0.0
     for i in range(begin, end):
         if contacts[i].restitution == 0.0:

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from ..collide.tables import LANE_COUNTS
+from ..collide.tables import LANE_COUNTS, POINTS
 from ..core.c_function import C_SIGNATURE, viewer
 from ..core.jit import CFunction, inlined, njit
 from ..core.simd import load, store
@@ -55,6 +55,8 @@ from .parallel import (
     ALONE,
     APPLY_SINGLE,
     LOAD,
+    MEASURE,
+    OF_PARTS,
     PACK,
     ROUND,
     SCALE,
@@ -363,9 +365,8 @@ def scale_groups(begin, end, collision, stepping):
 
 
 @njit
-def carry_group(g, at, numbers, wide, before, collision, sums):
+def carry_group(g, at, numbers, share, wide, before, collision):
     """The part of `parallel.carry_on` for one group: `numbers` numbers of each of its points, from `at` on."""
-    share = load(sums, SUMS * g)
     first, old = group_at(g, collision) + HEAD + at, BEFORE_POINT * collision.group_points[g]
     for k in range(points_of(g, collision)):
         for c in range(0, numbers * WIDTH, WIDTH):
@@ -499,17 +500,18 @@ def are_alike(g, end, collision):
 
 
 @njit
-def sweep_groups(begin, end, carried, wide, before, motion, collision, stepping):
-    """One sweep over groups begin … end of one colour, which `parallel.carry_on` may have `carried`; returns the largest
-    change of a velocity that it made (m/s). wide, motion : the tables of this name, or those in single precision."""
-    bodies, sums = stepping.wide_bodies, stepping.wide_sums
+def sweep_groups(begin, end, carried, share, wide, before, motion, collision, stepping):
+    """One sweep over groups begin … end of one colour, which `parallel.carry_on` may have `carried`, by this share; returns
+    the largest change of a velocity that it made (m/s). wide, motion : the tables of this name, or those in single
+    precision."""
+    bodies = stepping.wide_bodies
     largest = spread_like_w(0.0, load_w(motion, 0))
     g = begin
     while g < end:
         count = 2 if are_alike(g, end, collision) else 1
         if carried:
             for k in range(g, g + count):
-                carry_group(k, IMPULSE, 3, wide, before, collision, sums)
+                carry_group(k, IMPULSE, 3, share, wide, before, collision)
         if count == 2:
             largest = sweep_two_groups(g, largest, wide, motion, bodies, collision)
         else:
@@ -548,12 +550,12 @@ def sweep_group_positions(g, deepest, collision, stepping):
 
 
 @njit
-def sweep_groups_positions(begin, end, carried, collision, stepping):
+def sweep_groups_positions(begin, end, carried, share, collision, stepping):
     """The same over the displacements of groups begin … end; returns the deepest overlap left (m)."""
     deepest = spread_w(0.0)
     for g in range(begin, end):
         if carried:
-            carry_group(g, CORRECTION, 1, stepping.wide, stepping.wide_before, collision, stepping.wide_sums)
+            carry_group(g, CORRECTION, 1, share, stepping.wide, stepping.wide_before, collision)
         deepest = sweep_group_positions(g, deepest, collision, stepping)
     return largest_w(deepest)
 
@@ -600,24 +602,47 @@ def natural_map_w(p, u, mu, inverse):
     return dot_w(rest, rest)
 
 
+@inlined
+def velocities_of_group(g, collision, stepping):
+    """(v, ω of a; v, ω of b) of the bodies of a group."""
+    motion, bodies, to_a = stepping.motion, stepping.wide_bodies, LANE_COUNTS * g
+    v_a, omega_a = gather_velocities(motion, bodies, to_a)
+    v_b, omega_b = gather_velocities(motion, bodies, to_a + WIDTH)
+    return v_a, omega_a, v_b, omega_b
+
+
+@inlined
+def residual_of_point(head, k, velocities, wide):
+    """The squared residual of Coulomb's law at point k of a group that begins at `head` (m²/s²), by lane."""
+    n, t, s, mu = frame_of_group(head, wide)
+    at = head + HEAD + POINT * k
+    w = velocity_w(*velocities, three_w(wide, at + ARM_A), three_w(wide, at + ARM_B))
+    u_n, u_t, u_s = dot_w(n, w), dot_w(t, w), dot_w(s, w)
+    slip = sqrt_w(plus_w(times_w(u_t, u_t), times_w(u_s, u_s)))
+    u_n = plus_w(plus_w(u_n, load_w(wide, at + BIAS)), times_w(mu, slip))
+    return natural_map_w(three_w(wide, at + IMPULSE), (u_n, u_t, u_s), mu, load_w(wide, at + INVERSE))
+
+
 @njit
 def residual_of_group(g, worst, collision, stepping):
     """The larger of `worst` and the squared residuals of Coulomb's law of a group (m²/s²), by lane."""
-    motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
-    head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
-    mu = load_w(wide, head + FRICTION)
-    v_a, omega_a = gather_velocities(motion, bodies, to_a)
-    v_b, omega_b = gather_velocities(motion, bodies, to_a + WIDTH)
+    velocities = velocities_of_group(g, collision, stepping)
     for k in range(points_of(g, collision)):
-        at = head + HEAD + POINT * k
-        w = velocity_w(v_a, omega_a, v_b, omega_b, three_w(wide, at + ARM_A), three_w(wide, at + ARM_B))
-        u_n, u_t, u_s = dot_w(n, w), dot_w(t, w), dot_w(s, w)
-        slip = sqrt_w(plus_w(times_w(u_t, u_t), times_w(u_s, u_s)))
-        u_n = plus_w(plus_w(u_n, load_w(wide, at + BIAS)), times_w(mu, slip))
-        square = natural_map_w(three_w(wide, at + IMPULSE), (u_n, u_t, u_s), mu, load_w(wide, at + INVERSE))
-        worst = larger_w(square, worst)
+        worst = larger_w(residual_of_point(group_at(g, collision), k, velocities, stepping.wide), worst)
     return worst
+
+
+@njit
+def measure_groups(begin, end, collision, stepping):
+    """The natural-map residual of each contact of groups begin … end (m/s), into `residuals`."""
+    lanes, residuals = collision.lanes, stepping.residuals
+    for g in range(begin, end):
+        velocities = velocities_of_group(g, collision, stepping)
+        for k in range(points_of(g, collision)):
+            square = residual_of_point(group_at(g, collision), k, velocities, stepping.wide)
+            for lane in range(WIDTH):
+                if lanes[LANE_COUNTS * g + WIDTH + lane] > k:
+                    store(residuals, lanes[LANE_COUNTS * g + lane] + k, math.sqrt(part_w(square, lane)))
 
 
 @njit
@@ -633,20 +658,34 @@ def worst_residual_of_groups(begin, end, collision, stepping):
 
 
 @njit
-def run_wide_job(kind, begin, end, tables):
-    """A job over groups begin … end; returns the largest of their values."""
+def run_job_of_parts(kind, value, begin, end, tables):
+    """A job over the groups of parts begin … end of one colour (`islands.bucket_of`), which are side by side where their
+    pairs have as many points; returns the largest of their values."""
+    groups, largest = tables.collision.bucket_groups, 0.0
+    for k in range(POINTS):
+        first, last = POINTS * begin + k, POINTS * (end - 1) + k
+        if groups[2 * last + 1] > groups[2 * first]:
+            largest = max(largest, run_wide_job(kind, value, groups[2 * first], groups[2 * last + 1], tables))
+    return largest
+
+
+@njit
+def run_wide_job(kind, value, begin, end, tables):
+    """A job over groups begin … end, with a number; returns the largest of their values."""
     collision, stepping = tables.collision, tables.stepping
     if kind == WIDE_SWEEP or kind == WIDE_SWEEP_ON:  # noqa: SIM109 - compiled
         wide, before, motion = stepping.wide, stepping.wide_before, stepping.motion
-        return sweep_groups(begin, end, kind == WIDE_SWEEP_ON, wide, before, motion, collision, stepping)
+        return sweep_groups(begin, end, kind == WIDE_SWEEP_ON, value, wide, before, motion, collision, stepping)
     if kind == SINGLE_SWEEP_ON:
         single, old, rounded = stepping.single_wide, stepping.single_before, stepping.single_motion
-        return sweep_groups(begin, end, True, single, old, rounded, collision, stepping)
+        return sweep_groups(begin, end, True, value, single, old, rounded, collision, stepping)
     if kind == WIDE_RESIDUAL:
         return worst_residual_of_groups(begin, end, collision, stepping)
     if kind == WIDE_POSITIONS or kind == WIDE_POSITIONS_ON:  # noqa: SIM109 - compiled
-        return sweep_groups_positions(begin, end, kind == WIDE_POSITIONS_ON, collision, stepping)
-    if kind == PACK:
+        return sweep_groups_positions(begin, end, kind == WIDE_POSITIONS_ON, value, collision, stepping)
+    if kind == MEASURE:
+        measure_groups(begin, end, collision, stepping)
+    elif kind == PACK:
         pack(begin, end, collision, stepping)
     elif kind == LOAD:
         load_impulses(begin, end, collision, stepping.wide)
@@ -672,9 +711,13 @@ _addresses = viewer(np.int64)
 # A job of a thread (`core.thread_pool`): `data` is the address of its slot or, of a job ALONE, of its tables. The items of
 # the job are n … m, and its result is in `dydt`.
 def wide_entry(data, task, stop, y, n, dydt, m):
-    address = data if task >= ALONE else _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]
-    result = _floats(dydt, 1)
-    result[0] = max(result[0], run_wide_job(task % ALONE, n, m, table_at(ContactTables, address)))
+    address = data if task % OF_PARTS >= ALONE else _addresses(data, CONTACT_SLOT + 1)[CONTACT_SLOT]
+    result, tables = _floats(dydt, 1), table_at(ContactTables, address)
+    kind = task % ALONE
+    if task >= OF_PARTS:
+        result[0] = max(result[0], run_job_of_parts(kind, stop, n, m, tables))
+    else:
+        result[0] = max(result[0], run_wide_job(kind, stop, n, m, tables))
     return OK
 
 

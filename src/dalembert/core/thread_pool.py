@@ -1,14 +1,18 @@
 """Threads that share the work of a step. The results have the same bits for any number of threads.
 
-A job is a range of items and a C function that processes some of them: begin … end. Thread 0, which steps the run,
-publishes the job in the *job queue*, and all threads take chunks of it until none is left. Chunks share no data that is
-written, and their results are combined by a maximum, so the result does not depend on thread or order. The run never
-waits for a sleeping thread.
+A job is a range of items, a number, and a C function that processes some of the items: begin … end. Thread 0, which
+steps the run, publishes the job in the *job queue*, and all threads take chunks of it until none is left. Chunks share no
+data that is written, and their results are combined by a maximum, so the result does not depend on thread or order. The
+run never waits for a sleeping thread.
 
-The job queue is an array of int64. Its TICKET has the number of the job and that of the next chunk: a thread takes a
-chunk by incrementing it with a compare-and-swap, which fails where the job has changed. While a job is being written
-the ticket has a value that cannot be incremented. DONE counts the chunks done. Each thread has a *worker slot*: the
-addresses of the tables that the functions need, some of them its own, and the result of its chunks.
+Each thread has a part of the chunks, the same in each job over the same items, so that what it reads and writes is in the
+cache of its core from the job before. When its part is done it takes chunks of others.
+
+The job queue is an array of int64. Each thread has a *worker slot* there: the addresses of the tables that the functions
+need, some of them its own, the result of its chunks, and a *ticket*, which has the number of the job, that of the next
+chunk of its part, and where the part ends. A chunk is taken by incrementing the ticket with a compare-and-swap, which
+fails where the job has changed. While a job is being written the tickets say that there are no chunks. DONE counts the
+chunks done.
 """
 
 from __future__ import annotations
@@ -26,15 +30,16 @@ from .c_function import C_SIGNATURE, C_TYPE, viewer
 from .jit import DISABLED, CFunction, cgutils, inlined, intrinsic, ir, njit, types
 
 # Words of the job queue; those that threads contend for have a cache line each.
-TICKET, DONE, OPEN = 0, 8, 16
-FUNCTION, KIND, BEGIN, END, SIZE, CHUNKS, THREADS, YIELD = range(24, 32)
+DONE, OPEN = 0, 16
+FUNCTION, KIND, BEGIN, END, SIZE, VALUE, THREADS, YIELD = range(24, 32)
 FUNCTIONS = 32  # addresses of the functions of jobs, by family:
 COLLIDE_JOBS, CONTACT_JOBS, WIDE_JOBS = range(3)
-SLOTS, SLOT = 40, 16  # where worker slots begin, and their size
-COLLISION_SLOT, CONTACT_SLOT, RESULT = 0, 1, 8
+SLOTS, SLOT = 40, 24  # where worker slots begin, and their size
+COLLISION_SLOT, CONTACT_SLOT, RESULT, TICKET = 0, 1, 8, 16
 MOST_THREADS = 64
-CHUNK_BITS = 32
-NO_CHUNK = (1 << CHUNK_BITS) - 1
+# A ticket, from its lowest bits: the next chunk, where the part of the thread ends, the number of the job
+CHUNK_BITS = 16
+MOST_CHUNKS = (1 << CHUNK_BITS) - 1
 PATIENCE = 2000  # polls of the job queue before a thread yields its core
 X86 = platform.machine() in ("x86_64", "AMD64")
 
@@ -113,18 +118,18 @@ def _pause(typing_context):
 
 
 @intrinsic
-def _call_job(typing_context, address, slot, kind, begin, result, end):
-    """Process the items begin … end of a job; all arguments are int64."""
+def _call_job(typing_context, address, slot, kind, value, begin, result, end):
+    """Process the items begin … end of a job; all arguments but the number `value` are int64."""
 
     def generate(context, builder, signature, arguments):
         word, number = ir.IntType(64), ir.DoubleType()
         kind_of = ir.FunctionType(word, [word, word, number, word, word, word, word])
         function = builder.inttoptr(arguments[0], kind_of.as_pointer())
-        slot, kind, begin, result, end = arguments[1:]
-        return builder.call(function, [slot, kind, ir.Constant(number, 0.0), ir.Constant(word, 0), begin, result, end])
+        slot, kind, value, begin, result, end = arguments[1:]
+        return builder.call(function, [slot, kind, value, ir.Constant(word, 0), begin, result, end])
 
     word = types.int64
-    return word(word, word, word, word, word, word), generate
+    return word(word, word, word, types.float64, word, word, word), generate
 
 
 @intrinsic
@@ -137,6 +142,17 @@ def _yield_core(typing_context, address):
         return context.get_dummy_value()
 
     return types.void(types.int64), generate
+
+
+@intrinsic
+def _read_number(typing_context, job_queue, at):
+    """A word that is a number, likewise."""
+
+    def generate(context, builder, signature, arguments):
+        word = builder.load_atomic(_word(context, builder, signature.args[0], *arguments), "acquire", 8)
+        return builder.bitcast(word, ir.DoubleType())
+
+    return types.float64(job_queue, types.int64), generate
 
 
 @inlined
@@ -156,40 +172,66 @@ def wait(job_queue, polls):
 
 @njit
 def take_chunk(job_queue, thread):
-    """Process one chunk of the job, if there is one left; returns whether."""
-    ticket = _read(job_queue, TICKET)
-    chunk = ticket & NO_CHUNK
-    function, kind = _read(job_queue, FUNCTION), _read(job_queue, KIND)
-    begin, end = _read(job_queue, BEGIN), _read(job_queue, END)
-    size, chunks = _read(job_queue, SIZE), _read(job_queue, CHUNKS)
-    if chunk >= chunks or not _increment_if(job_queue, TICKET, ticket):
+    """Process one chunk of the job, of the part of the thread or else of another, if there is one left; returns whether."""
+    threads = job_queue[THREADS]
+    for k in range(threads):
+        if take_chunk_of((thread + k) % threads, job_queue, thread):
+            return True
+    return False
+
+
+@njit
+def take_chunk_of(owner, job_queue, thread):
+    """Process one chunk of the part of `owner`, if there is one left; returns whether."""
+    at = SLOTS + SLOT * owner + TICKET
+    ticket = _read(job_queue, at)
+    chunk = ticket & MOST_CHUNKS
+    if chunk >= (ticket >> CHUNK_BITS) & MOST_CHUNKS:
+        return False
+    function, kind, size = _read(job_queue, FUNCTION), _read(job_queue, KIND), _read(job_queue, SIZE)
+    begin, end, value = _read(job_queue, BEGIN), _read(job_queue, END), _read_number(job_queue, VALUE)
+    if not _increment_if(job_queue, at, ticket):
         return False
     first = begin + chunk * size
     slot = SLOTS + SLOT * thread
     _call_job(
-        function, address_of(job_queue, slot), kind, first, address_of(job_queue, slot + RESULT), min(first + size, end)
+        function,
+        address_of(job_queue, slot),
+        kind,
+        value,
+        first,
+        address_of(job_queue, slot + RESULT),
+        min(first + size, end),
     )
     _count(job_queue, DONE)
     return True
 
 
 @njit
-def publish(job_queue, function, kind, begin, end, size):
-    """Write a job of chunks of `size` items to the job queue. The ticket is invalid until all its words are written."""
-    job = (job_queue[TICKET] >> CHUNK_BITS) + 1
-    _write(job_queue, TICKET, (job << CHUNK_BITS) | NO_CHUNK)
+def publish(job_queue, function, kind, value, begin, end, size, chunks):
+    """Write a job of chunks of `size` items to the job queue. There are no chunks until all its words are written."""
+    threads = job_queue[THREADS]
+    job = (job_queue[SLOTS + TICKET] >> 2 * CHUNK_BITS) + 1
+    for thread in range(threads):
+        _write(job_queue, SLOTS + SLOT * thread + TICKET, job << 2 * CHUNK_BITS)
     _write(job_queue, FUNCTION, function)
     _write(job_queue, KIND, kind)
+    _floats(job_queue.ctypes.data, job_queue.shape[0])[VALUE] = value
     _write(job_queue, BEGIN, begin)
     _write(job_queue, END, end)
     _write(job_queue, SIZE, size)
-    _write(job_queue, CHUNKS, (end - begin + size - 1) // size)
     _write(job_queue, DONE, 0)
-    _write(job_queue, TICKET, (job + 1) << CHUNK_BITS)
+    for thread in range(threads - 1, -1, -1):
+        first, last = chunks * thread // threads, chunks * (thread + 1) // threads
+        _write(
+            job_queue,
+            SLOTS + SLOT * thread + TICKET,
+            ((job + 1) << 2 * CHUNK_BITS) | (last << CHUNK_BITS) | first,
+        )
 
 
 @njit
-def run_parallel_compiled(job_queue, family, kind, begin, end, size):
+def run_parallel_compiled(job_queue, family, kind, begin, end, size, value=0.0):
     """Run a job on all threads, chunks of `size` items, and wait for its end; returns the largest result of any chunk."""
     results = _floats(job_queue.ctypes.data, job_queue.shape[0])
     threads = job_queue[THREADS]
@@ -199,6 +241,7 @@ def run_parallel_compiled(job_queue, family, kind, begin, end, size):
             job_queue[FUNCTIONS + family],
             address_of(job_queue, SLOTS),
             kind,
+            value,
             begin,
             address_of(job_queue, SLOTS + RESULT),
             end,
@@ -206,46 +249,47 @@ def run_parallel_compiled(job_queue, family, kind, begin, end, size):
         return results[SLOTS + RESULT]
     for thread in range(threads):
         results[SLOTS + SLOT * thread + RESULT] = 0.0
-    publish(job_queue, job_queue[FUNCTIONS + family], kind, begin, end, size)
-    while take_chunk(job_queue, 0):
-        pass
+    size = max(size, (end - begin + MOST_CHUNKS - 1) // MOST_CHUNKS)
+    chunks = (end - begin + size - 1) // size
+    publish(job_queue, job_queue[FUNCTIONS + family], kind, value, begin, end, size, chunks)
     polls = 0
-    while _read(job_queue, DONE) < job_queue[CHUNKS]:
-        polls = wait(job_queue, polls)
+    while _read(job_queue, DONE) < chunks:
+        polls = 0 if take_chunk(job_queue, 0) else wait(job_queue, polls)
     largest = results[SLOTS + RESULT]
     for thread in range(1, threads):
         largest = max(largest, results[SLOTS + SLOT * thread + RESULT])
     return largest
 
 
-def run_parallel_plain(job_queue, family, kind, begin, end, size):
+def run_parallel_plain(job_queue, family, kind, begin, end, size, value=0.0):
     """The same on one thread, in Python."""
     slot = SLOTS
     results = job_queue.view(np.float64)
     results[slot + RESULT] = 0.0
     at = job_queue.ctypes.data
-    C_TYPE(int(job_queue[FUNCTIONS + family]))(at + 8 * slot, kind, 0.0, 0, begin, at + 8 * (slot + RESULT), end)
+    C_TYPE(int(job_queue[FUNCTIONS + family]))(at + 8 * slot, kind, value, 0, begin, at + 8 * (slot + RESULT), end)
     return float(results[slot + RESULT])
 
 
-def run_alone_compiled(job_queue, family, kind, begin, end, data, result):
+def run_alone_compiled(job_queue, family, kind, value, begin, end, data, result):
     """Run a job on this thread, also within another job. data : what the function gets instead of the address of a slot;
     result : (1,) of this thread, for what is returned."""
     result[0] = 0.0
-    _call_job(job_queue[FUNCTIONS + family], data, kind, begin, address_of(result, 0), end)
+    _call_job(job_queue[FUNCTIONS + family], data, kind, value, begin, address_of(result, 0), end)
     return result[0]
 
 
-def run_alone_plain(job_queue, family, kind, begin, end, data, result):
+def run_alone_plain(job_queue, family, kind, value, begin, end, data, result):
     """The same in Python."""
     result[0] = 0.0
-    C_TYPE(int(job_queue[FUNCTIONS + family]))(data, kind, 0.0, 0, begin, result.ctypes.data, end)
+    C_TYPE(int(job_queue[FUNCTIONS + family]))(data, kind, value, 0, begin, result.ctypes.data, end)
     return float(result[0])
 
 
 run_alone = run_alone_plain if DISABLED else njit(run_alone_compiled)
 run_parallel = run_parallel_plain if DISABLED else run_parallel_compiled
-"""run_parallel(job_queue, family, kind, begin, end, size): run a job, `size` items a chunk; returns the largest result."""
+"""run_parallel(job_queue, family, kind, begin, end, size, value): run a job with a number, `size` items a chunk; returns the
+largest result."""
 
 
 def serve(queue_address, thread, t, nothing, n, more, m):

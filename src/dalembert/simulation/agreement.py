@@ -146,10 +146,12 @@ def _check_collision(rigid: int, collision: Collision) -> None:
     """The colliders of so many rigid bodies and the world."""
     colliders, count = collision.colliders, len(collision.colliders)
     _within("colliders.body", colliders.body, "bodies and the world", rigid + 1)
+    _within("body_of", collision.body_of, "bodies and the world", rigid + 1)
+    _same("body_of", len(collision.body_of), "colliders", count)
     _same("places", len(collision.places), "colliders", count)
     _same("members", len(collision.members), "twice the rigid bodies", 2 * rigid)
     _same("travel", len(collision.travel), "numbers of bodies and the world", 2 * (rigid + 1))
-    for name in ("linked", "parents", "island_of", "taken", "islands", "asleep"):
+    for name in ("linked", "parents", "island_of", "taken", "islands", "asleep", "parts"):
         _same(name, len(getattr(collision, name)), "bodies and the world", rigid + 1)
     corners = len(collision.vertices) // 3
     for first, number, table, total in (
