@@ -57,7 +57,6 @@ ALONE = (
 OF_PARTS = (
     128  # added to the kind of a job over the groups of a part, for all its numbers of points: the items are parts
 )
-GROUPS_PER_CHUNK = 8
 SHARED_GROUPS = 8  # of one colour, that threads share
 CONTACTS_PER_CHUNK, BODIES_PER_CHUNK = 32, 4
 
@@ -77,10 +76,9 @@ def is_wide(island, collision):
 @njit
 def over_groups(kind, island, tables):
     """A job over all groups of an island, of which none changes what another reads; returns the largest value."""
-    begin, end, job_queue = island.first_group, island.end_group, tables.collision.job_queue
-    if is_shared(island, tables.collision):
-        return run_parallel(job_queue, WIDE_JOBS, kind, begin, end, GROUPS_PER_CHUNK)
-    return groups_alone(kind, 0.0, begin, end, tables)
+    if is_shared(island, tables.collision):  # by colour, so that each thread has the groups that it sweeps
+        return over_colours_of_groups(kind, 0.0, island, tables)
+    return groups_alone(kind, 0.0, island.first_group, island.end_group, tables)
 
 
 @njit
