@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 import dalembert as dal
+from dalembert.core.thread_pool import cores
 from readme import ROOT, refreshed
 from walls import Penetration
 
@@ -17,7 +18,8 @@ DT, PASSES = 1 / 60, 8
 CORNERS, SPACING, LAYER = 12, 0.38, 0.42  # m
 LAYERS = 8
 FALL = 1.5  # s
-STEPS = 60  # timed after it
+STEPS, TURN = 60, 6  # timed after it; and by one run before the next
+THREADS = (1, 2, 4)
 RARELY = 1e-3  # Hz: no frame is recorded in a step
 
 
@@ -52,51 +54,67 @@ def tables_of(run: dal.Simulation) -> int:
     return sum(array.nbytes for table in (driver.collision, driver._tables) for array in table)
 
 
-def measure(hulls: int, threads: int, passes: int | None) -> dict[str, float]:
-    """Steps while all lie on each other, solved as by default (`passes` None) or with a budget of sweeps."""
-    budget = {} if passes is None else {"iterations": passes}
-    scene = pour(hulls)
-    run = dal.Simulation(scene, dt=DT, threads=threads, frame_rate=RARELY, **budget)
-    run.step(round(FALL / DT))
-    times, residuals, unsolved = [], [], 0
-    for _ in range(STEPS):
+class Measured:
+    """A pour whose steps are timed while all lie on each other, solved as by default (`passes` None) or with a budget of
+    sweeps."""
+
+    def __init__(self, hulls: int, threads: int, passes: int | None) -> None:
+        self.hulls, self.threads, self.passes, self.scene = hulls, threads, passes, pour(hulls)
+        budget = {} if passes is None else {"iterations": passes}
+        self.run = dal.Simulation(self.scene, dt=DT, threads=threads, frame_rate=RARELY, **budget)
+        self.run.step(round(FALL / DT))
+        self.times: list[float] = []
+        self.residuals: list[float] = []
+        self.unsolved = 0
+
+    def step(self) -> None:
         start = time.perf_counter()
-        run.step()
-        times.append(time.perf_counter() - start)
-        report = run._driver.report
-        residuals.append(float(report.residual[0]))
-        unsolved += bool(report.residual[0] > report.aim[0])
-    poses = np.hstack([run.state.position, run.state.orientation])
-    found = {
-        "hulls": hulls, "threads": threads, "passes": 0 if passes is None else passes, "contacts": len(run.contacts),
-        "median": float(np.median(times)), "longest": max(times), "residual": float(np.median(residuals)),
-        "unsolved": 0 if passes is not None else unsolved, "overlap": Penetration(scene)(poses),
-        "megabytes": tables_of(run) / 1e6,
-    }  # fmt: skip
-    print(", ".join(f"{name} {value:.4g}" for name, value in found.items()), flush=True)
-    return found
+        self.run.step()
+        self.times.append(time.perf_counter() - start)
+        report = self.run._driver.report
+        self.residuals.append(float(report.residual[0]))
+        self.unsolved += bool(report.residual[0] > report.aim[0])
+
+    def row(self, first: "Measured") -> str:
+        """Of the table; `first` has the default settings and one thread."""
+        run, solved = self.run, self.passes is None
+        poses = np.hstack([run.state.position, run.state.orientation])
+        turns = [np.reshape(one.times, (-1, TURN)).sum(axis=1) for one in (first, self)]
+        gain = f"{np.median(turns[0] / turns[1]):.2f}" if solved and self.threads > 1 else ""
+        return (
+            f"| {self.hulls}{'' if solved else f', {self.passes} sweeps'} | {self.threads} | {len(run.contacts)} | "
+            f"{np.median(self.times) * 1e3:.3g} ms | {max(self.times) * 1e3:.3g} ms | {gain} | "
+            f"{np.median(self.residuals):.1g} m/s | {f'{self.unsolved} of {STEPS}' if solved else ''} | "
+            f"{Penetration(self.scene)(poses) * 1e3:.2g} mm | {tables_of(run) / 1e6:.3g} MB |"
+        )
+
+
+def rows_of(hulls: int) -> list[str]:
+    """The rows of so many hulls, by threads; the runs take turns of some steps."""
+    kinds = [(threads, None) for threads in THREADS if threads <= cores()] + [(1, PASSES)]
+    runs = [Measured(hulls, threads, passes) for threads, passes in kinds]
+    for _ in range(STEPS // TURN):
+        for run in runs:
+            for _ in range(TURN):
+                run.step()
+    rows = [run.row(runs[0]) for run in runs]
+    print("\n".join(rows), flush=True)
+    return rows
 
 
 def main(sizes: tuple[int, ...]) -> None:
-    kinds = [(1, None), (2, None), (4, None), (1, PASSES)]
-    rows = [measure(size, threads, passes) for size in sizes for threads, passes in kinds]
     lines = [
-        "| hulls | threads | contacts | median step | longest | residual | not solved | overlap | tables |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| hulls | threads | contacts | median step | longest | gain | residual | not solved | overlap | tables |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for row in rows:
-        name = f"{row['hulls']}, {row['passes']} sweeps" if row["passes"] else f"{row['hulls']}"
-        unsolved = "" if row["passes"] else f"{row['unsolved']} of {STEPS}"
-        lines.append(
-            f"| {name} | {row['threads']} | {row['contacts']} | {row['median'] * 1e3:.3g} ms | "
-            f"{row['longest'] * 1e3:.3g} ms | {row['residual']:.1g} m/s | {unsolved} | "
-            f"{row['overlap'] * 1e3:.2g} mm | {row['megabytes']:.3g} MB |"
-        )
+    for size in sizes:
+        lines += rows_of(size)
     block = f"""## Hulls poured into a bin
 
 Random hulls of {CORNERS} corners poured into a bin, {STEPS} steps of {DT * 1e3:.3g} ms from {FALL:g} s on. Each step is
 solved, as by default: to a thousandth of the speed, and no less than a hundredth of what gravity adds in a step. Below, with
-a budget of {PASSES} sweeps. The residual is the median; overlap is measured from the poses at the end.
+a budget of {PASSES} sweeps. The residual is the median; overlap is measured from the poses at the end. The runs of one size
+take turns of {TURN} steps; gain: median of the time of such a turn with one thread over that with more, on {cores()} cores.
 
 {chr(10).join(lines)}
 """

@@ -86,6 +86,7 @@ def test_a_person_takes_part_in_a_run(live, tmp_path):
         page.pick("scene", "stone")
         wait_until(lambda: live.name == "stone" and live.session.run is run, "the run before is not found again")
         assert page.errors == []
+    wait_until(lambda: not viewer.server.get_clients(), "the server does not notice that the browser left")
     before = live.session.time
     live.viewer.play()
     wait_until(lambda: live.session.time > before + 0.1, "the run stops where the browser leaves")

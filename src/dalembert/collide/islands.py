@@ -5,10 +5,10 @@ own. Obstacles do not connect islands. Islands are found by a union–find over 
 
 Within an island pairs have colours, such that no body has two pairs of the same colour. Pairs of one colour can be
 solved at the same time, and the result does not depend on the number of threads. A pair takes the first colour that
-neither of its bodies has. Contacts are sorted by island, colour, place and the number of points of their pair, in the
-order of pairs. In large islands the pairs of a colour are put into groups of eight, for registers of eight numbers. As
-they are sorted by place, the pairs at one end of each colour move nearly the same bodies, and a thread that solves these
-finds the bodies in the cache of its core. `order_contacts` is the entry.
+neither of its bodies has. Contacts are sorted by island, colour, number of points of their pair, and part of the scene,
+in the order of pairs. In large islands the pairs of a colour are put into groups of eight, for registers of eight
+numbers. The pairs of one part move nearly the same bodies in each colour, so that a thread that solves these finds the
+bodies in the cache of its core. `order_contacts` is the entry.
 """
 
 from ..core.jit import inlined, njit

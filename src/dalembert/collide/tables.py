@@ -112,7 +112,7 @@ CONTACT = np.dtype(
 )  # fmt: skip
 
 # Bodies that touch each other, or are connected by joints (`jointed`). Its contacts are contacts[first : end], those of its
-# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, four by four,
+# k-th colour from colours[first_colour + k] on; its bodies are members[first_member : end_member]; its pairs, eight by eight,
 # are groups first_group … end_group, which a small island does not have; they were sorted by place in so many `parts`,
 # and are in buckets from first_bucket on. `surfaces`: whether some contact has another law
 # than Coulomb's (`contact.surface_laws`). The work of its solver in this step: whether it is `slow`, whether `single`
