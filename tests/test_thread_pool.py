@@ -6,7 +6,7 @@ import pytest
 from dalembert.core import jit
 from dalembert.core.c_function import C_SIGNATURE, C_TYPE, viewer
 from dalembert.core.jit import CFunction
-from dalembert.core.thread_pool import COLLISION_SLOT, FUNCTIONS, MOST_CHUNKS, SLOT, SLOTS, ThreadPool, run_parallel
+from dalembert.core.thread_pool import COLLISION_SLOT, FUNCTIONS, MOST_CHUNKS, ThreadPool, run_parallel
 
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="without compilation there is one thread")
 
@@ -14,7 +14,7 @@ _words, _floats = viewer(np.int64), viewer(np.float64)
 
 
 def count_entry(slot, kind, value, nothing, begin, result, end):
-    """Add one to each item in the table of the slot, and `kind` to its last; the result is the value and the last item."""
+    """Add one to each item in the table of the slot, of `kind` items; the result is the value and where the chunk ends."""
     table = _words(_words(slot, 1)[0], kind)
     for i in range(begin, end):
         table[i] += 1
@@ -65,9 +65,3 @@ def test_a_job_of_more_items_than_a_ticket_can_number_has_larger_chunks():
     with ThreadPool(2) as pool:
         done, _ = run_jobs(pool, 2, 3 * MOST_CHUNKS, 1, 0.0)
     assert (done == 2).all()
-
-
-def test_slots_do_not_share_cache_lines():
-    pool = ThreadPool(3)
-    assert len(pool.job_queue) == SLOTS + SLOT * 3
-    assert SLOT * 8 % 64 == 0

@@ -422,7 +422,7 @@ def set_near_plane(pair, near, collision):
 # the later of the two begins. It is new where the fat boxes did not overlap before.
 
 STRIP_SIZES = 2.0  # width of a strip, in mean sizes of the colliders
-MANY_COLLIDERS = 128
+MANY_COLLIDERS = 128  # that have parts, see `set_parts`: fewer make no island that threads share
 STAY = 1.5  # another axis is chosen only when the spread on it is so many times larger
 
 
