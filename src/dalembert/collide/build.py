@@ -78,6 +78,7 @@ def make_collision(
     fat.lower = fat.lower_before = FAR_AWAY
     fat.upper = fat.upper_before = -FAR_AWAY
     planes = [i for i, kind in enumerate(kinds) if kind == HALF_SPACE]
+    asked = np.tile([FAR_AWAY] * 3 + [-FAR_AWAY] * 3, 2 * len(geometry["trees"]) * count)
     return with_room(
         allocate(
             Collision,
@@ -86,8 +87,10 @@ def make_collision(
             body_of=np.array([row[1] for row in parts.rows], np.int32),
             **geometry,
             leaves=_leaves(geometry["nodes"], len(geometry["facets"])),
-            asked=np.tile([FAR_AWAY] * 3 + [-FAR_AWAY] * 3, 2 * len(geometry["trees"]) * count),
+            asked=asked,
             near_planes=np.zeros(len(planes) * count, np.int64),
+            saved_asked=asked.copy(),
+            saved_near_planes=np.zeros(len(planes) * count, np.int64),
             fat_boxes=fat,
             excluded=np.array(keys, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core.jit import inlined, njit
 from ..core.math3 import store3
+from ..core.simd import copy
 from ..core.simd_wide import WIDTH
 from ..core.tables import column
 
@@ -293,6 +294,23 @@ class Collision(NamedTuple):
         "bodies + 1", np.int64, writer="contact.step", doc="AWAKE, or the number of the nap; the world: UNMOVED"
     )
     job_queue: Any = column("0", np.int64, writer="core.thread_pool", doc="see `core.thread_pool`")
+    # What `restore_detection` puts back
+    saved_pairs: Any = column("pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s", writer="contact.step")
+    saved_manifolds: Any = column("pairs", MANIFOLD, unit="normal 1, position m, separation m", writer="contact.step")
+    saved_places: Any = column(
+        "colliders", PLACE, writer="contact.step",
+        unit="x m, rotation 1, centre m, lower m, upper m, moves m, reach m, moved m, shift m, turn rad, "
+        "lever m, room m, body 1",
+    )  # fmt: skip
+    saved_boxes: Any = column(
+        "colliders", FAT_BOX, writer="contact.step",
+        unit="lower m, upper m, lower_before m, upper_before m, reach m",
+    )  # fmt: skip
+    saved_order: Any = column("colliders", np.int64, writer="contact.step")
+    saved_asked: Any = column(dtype=np.float64, unit="m", writer="contact.step")
+    saved_near_planes: Any = column(dtype=np.int64, writer="contact.step")
+    saved_asleep: Any = column("bodies + 1", np.int64, writer="contact.step")
+    saved_counts: Any = column("COUNTS", np.int64, writer="contact.step")
     functions: Any = column(
         "FUNCTIONS", np.int64, writer="collide.narrow_phase", doc="addresses of the functions of each family"
     )
@@ -352,6 +370,49 @@ def move_pair(source, to, collision):
         one.feature[k], found.feature[k], found.separation[k] = other.feature[k], known.feature[k], known.separation[k]
     for k in range(3 * POINTS):
         one.impulse[k], found.position[k] = other.impulse[k], known.position[k]
+
+
+@njit
+def save_places(collision):
+    """Save `places`, a part of what `save_detection` saves, which finding impacts in free motion changes."""
+    for i in range(collision.places.shape[0]):
+        collision.saved_places[i] = collision.places[i]
+
+
+@njit
+def save_detection(collision):
+    """Save what detection carries over from one look to the next, beside `places`."""
+    pairs, manifolds = collision.pairs, collision.manifolds
+    for k in range(collision.counts[PAIRS]):
+        collision.saved_pairs[k] = pairs[k]
+        collision.saved_manifolds[k] = manifolds[k]
+    for i in range(collision.places.shape[0]):
+        collision.saved_boxes[i] = collision.fat_boxes[i]
+    copy(collision.saved_order, collision.order)
+    copy(collision.saved_asked, collision.asked)
+    copy(collision.saved_near_planes, collision.near_planes)
+    copy(collision.saved_asleep, collision.asleep)
+    copy(collision.saved_counts, collision.counts)
+
+
+@njit
+def restore_detection(collision):
+    """Put it back, but for how much room was needed. The order of contacts is found anew, which follows from it."""
+    counts, saved = collision.counts, collision.saved_counts
+    for k in range(COUNTS):
+        if k not in (NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS):
+            counts[k] = saved[k]
+    counts[ORDERED] = 0
+    for k in range(counts[PAIRS]):
+        collision.pairs[k] = collision.saved_pairs[k]
+        collision.manifolds[k] = collision.saved_manifolds[k]
+    for i in range(collision.places.shape[0]):
+        collision.places[i] = collision.saved_places[i]
+        collision.fat_boxes[i] = collision.saved_boxes[i]
+    copy(collision.order, collision.saved_order)
+    copy(collision.asked, collision.saved_asked)
+    copy(collision.near_planes, collision.saved_near_planes)
+    copy(collision.asleep, collision.saved_asleep)
 
 
 @njit

@@ -35,7 +35,7 @@ from .tables import (
     note_way,
     three,
 )
-from .velocities import resolve_impacts, solve_velocities
+from .velocities import keep_detection, resolve_impacts, set_travel, solve_velocities, store_impulses
 
 MOST_IMPACTS, OF_BODIES = 64, 64  # in half a step: so many impacts of fast bodies, and one more for so many bodies
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
@@ -46,12 +46,16 @@ def advance(t, h, first, y, dydt, tables):
     """Free motion over h from t (s), in place, with the impacts of fast bodies; whether it is the `first` half of a step.
     Returns a status."""
     callbacks, stepping = tables.callbacks, tables.stepping
+    watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
     if stepping.options[0].fast == 0:
         return drift(callbacks, h, y, dydt)
-    watch, impact, report = callbacks[0].continuous, stepping.impact, stepping.report[0]
+    if first and report.passed != 0:
+        status = show_commands(t, y, tables)
+        return drift(callbacks, h, y, dydt) if status == OK else status
     if watch == 0:
+        report.wants_continuous = 1
         return NEED_ROOM
-    left, last, search = h, (-1.0, -1.0), FIND
+    left, last, search, known = h, (-1.0, -1.0), FIND, not first
     for _ in range(MOST_IMPACTS + tables.system.bodies.shape[0] // OF_BODIES):
         status = show_commands(t + h - left, y, tables)
         if status == OK:
@@ -60,6 +64,7 @@ def advance(t, h, first, y, dydt, tables):
             return drift(callbacks, left, y, dydt) if status == OK else status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
+        begin_impact(first, tables)
         status = drift(callbacks, impact[TIME], y, dydt)
         left -= impact[TIME]
         report.impacts += 1
@@ -69,7 +74,8 @@ def advance(t, h, first, y, dydt, tables):
             mark_hit(tables)
             status = strike_alone(t + h - left, left, y, dydt, tables)
         elif status == OK:
-            concerned, status = resolve_on_way(t + h - left, left, y, dydt, tables)
+            concerned, status = resolve_on_way(t + h - left, left, known, y, dydt, tables)
+            known = True
             note_way(report)
         search = FIND_NEXT if concerned and tables.system.commands.shape[0] == 0 else FIND
         book_detour(left - h if first else left, y, tables)
@@ -79,12 +85,23 @@ def advance(t, h, first, y, dydt, tables):
 
 
 @njit
-def resolve_on_way(t, h, y, dydt, tables):
+def begin_impact(first, tables):
+    """What an impact in the `first` or second half of a step changes is saved before."""
+    keep_detection(first, tables)
+    if tables.stepping.report[0].unstored != 0:
+        store_impulses(tables)
+
+
+@njit
+def resolve_on_way(t, h, known, y, dydt, tables):
     """Resolve an impact at t (s), with the contacts that would close within h (s): among the bodies that it concerns, or,
-    where that cannot be, all of them. Returns (whether it concerned only the bodies that are marked, a status)."""
+    where that cannot be, all of them. known : whether `travel` is of this step. Returns (whether it concerned only the bodies
+    that are marked, a status)."""
     options = tables.stepping.options[0]
     if concerns_few(tables):
         status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
+        if not known:
+            set_travel(options.dt, tables.system.settings[0].rigid, tables.system.kinematics, tables.collision)
         if status == OK:
             status = resolve_impact(h, y, tables)
         if status != ELSEWHERE:
@@ -181,10 +198,11 @@ def advance_trees(h, first, y, dydt, tables):
     """The impacts in joint coordinates within h (s) from the state y, of the `first` or second half of a step. Returns a
     status."""
     stepping, report = tables.stepping, tables.stepping.report[0]
-    if stepping.options[0].fast == 0:
+    if stepping.options[0].fast == 0 or (first and report.passed != 0):
         return OK
     watch, impact, answer = tables.callbacks[0].continuous, stepping.impact, stepping.answer
     if watch == 0:
+        report.wants_continuous = 1
         return NEED_ROOM
     if first:
         call_coordinates(BEGIN_WAY, 0.0, y, answer, tables)
@@ -197,6 +215,7 @@ def advance_trees(h, first, y, dydt, tables):
             return status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
+        begin_impact(first, tables)
         call_coordinates(WALK, impact[TIME], y, answer, tables)
         left -= impact[TIME]
         report.impacts += 1

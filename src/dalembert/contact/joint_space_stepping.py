@@ -134,7 +134,7 @@ class JointContactStepper(ContactStepper):
         return 0
 
     def _continuous_address(self, tables: ContactTables) -> int:
-        if not tables.stepping.options.fast[0]:
+        if not self._is_watched:
             return 0
         super()._continuous_address(tables)  # what measures distances
         if not DISABLED:

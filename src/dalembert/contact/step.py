@@ -22,7 +22,10 @@ import numpy as np
 from ..collide.tables import (
     AWAKE,
     ISLANDS,
+    NEED_ROOM,
     UNMOVED,
+    restore_detection,
+    save_places,
     save_warm_start,
 )
 from ..core.c_function import C_SIGNATURE, COMPLETE, KINEMATICS, call_pointer, viewer
@@ -69,7 +72,6 @@ from .tables import (
     LINEAR,
     MOTION,
     PLACE,
-    PLACE_ON_WAY,
     RESTORE_SURFACES,
     SET_SOFT,
     SMOOTH,
@@ -86,7 +88,7 @@ from .tables import (
     note_residual,
     three,
 )
-from .velocities import detect, evaluate_forces, resolve_impacts, set_gap_biases, set_travel, solve_velocities
+from .velocities import evaluate_forces, resolve_impacts, set_gap_biases, solve_velocities, store_impulses
 
 STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
@@ -102,7 +104,7 @@ def run_steps(y, dydt, stop, tables):
     options = stepping.options[0]
     report = stepping.report[0]
     if options.fresh != 0:
-        report.unnoted = 0
+        report.unnoted, report.passed = 0, 0
         status = find_initial_contacts(options.start + report.steps * options.dt, y, dydt, tables)
         if status != OK:
             return status
@@ -118,7 +120,9 @@ def run_steps(y, dydt, stop, tables):
 
 # A step that stops half-way, because a table is too short or the converging solver is not at hand, is made again from its
 # start, with the same bits. So all that persists from step to step, beside the state, is put back. Collision detection finds
-# nothing moved when it looks again at the same place, and its manifolds as they are.
+# nothing moved when it looks again at the same place, and its manifolds as they are; where it looks at several places in a
+# step, or farther for a second time, its state is saved before (`velocities.keep_detection`). Where nothing met in the first
+# half, the step that is made again does not look there, with what it has found in the middle.
 
 
 @njit
@@ -139,6 +143,15 @@ def restore_memory(stepping):
         passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
+
+
+@njit
+def restore_start(was_fast, status, tables):
+    """Put back whether something was fast, and the state of collision detection where it was saved, for a step that found no
+    room."""
+    tables.stepping.options[0].fast = 1 if was_fast else 0
+    if status == NEED_ROOM and tables.stepping.report[0].kept != 0:
+        restore_detection(tables.collision)
 
 
 @njit
@@ -197,21 +210,6 @@ STEP_ENTRY = CFunction(step_entry, C_SIGNATURE)
 
 
 @njit
-def look_from_start(t, y, dydt, tables):
-    """Find the pairs of a step that is made again, where it begins. Returns a status."""
-    if in_joint_space(tables):
-        status = call_coordinates(PLACE_ON_WAY, 0.0, y, tables.stepping.answer, tables)
-    else:
-        callbacks = tables.callbacks[0]
-        status = call_pointer(callbacks.plain, callbacks.plain_data, KINEMATICS, t, y, dydt)
-    if status != OK:
-        return status
-    h, bodies = tables.stepping.options[0].dt, tables.system.settings[0].rigid
-    set_travel(h, bodies, tables.system.kinematics, tables.collision)
-    return detect(tables.stepping.state_of_bodies if in_joint_space(tables) else y, tables)
-
-
-@njit
 def step(t, y, dydt, tables):
     """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is the
     state at which the step failed. dydt is scratch."""
@@ -224,15 +222,13 @@ def step(t, y, dydt, tables):
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
     forget_struck(stepping)
-    report.unnoted, report.way_residual, report.way_aim = 0, 0.0, 1.0
+    report.unnoted, report.unstored, report.kept, report.way_residual, report.way_aim = 0, 0, 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
-    status = look_from_start(t, y, dydt, tables) if report.again != 0 and was_fast else OK
-    report.again = 0
-    if status == OK:
-        status = move_to_middle(t, h, y, dydt, tables)
+    status = move_to_middle(t, h, y, dydt, tables)
     end_stage(timer, SMOOTH)
     if status == OK:
+        report.passed = 1 if report.impacts == impacts else 0
         status = solve_velocities(h, True, y, dydt, tables)
     if status == OK and sleeps_at_middle(tables):
         status = put_to_sleep(y, tables)
@@ -247,12 +243,13 @@ def step(t, y, dydt, tables):
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         forget_struck(stepping)
-        report.impacts, report.held, report.again = impacts, held, 1
+        report.impacts, report.held = impacts, held
         if was_fast:
             copy(y, stepping.origin)
+        restore_start(was_fast, status, tables)
         restore_kinematics(t, y, dydt, tables)
         return status
-    report.residual, report.aim = residual, aim
+    report.passed, report.residual, report.aim = 0, residual, aim
     if report.way_residual > 0.0 and (aim <= 0.0 or report.way_residual * aim > residual * report.way_aim):
         report.residual, report.aim = report.way_residual, report.way_aim
     note_residual(report)
@@ -280,17 +277,23 @@ def move_to_middle(t, h, y, dydt, tables):
 @njit
 def move_to_end(t, h, y, dydt, tables):
     """The second half drift, and the projection of the joints. Returns a status."""
-    options = tables.stepping.options[0]
+    options, report = tables.stepping.options[0], tables.stepping.report[0]
+    if options.fast != 0 and report.kept == 0:
+        save_places(tables.collision)
     if in_joint_space(tables):
         if options.fast != 0:
             call_coordinates(TURN, h, y, tables.stepping.answer, tables)
         status = advance_trees(0.5 * h, False, y, dydt, tables)
+        if status == OK and report.unstored != 0:
+            store_impulses(tables)
         if status == OK:
             status = call_coordinates(FINISH, h, y, tables.stepping.answer, tables)
         if status == OK and options.sleep_after > 0.0:
             status = put_to_sleep(y, tables)
         return status
     status = advance(t + 0.5 * h, 0.5 * h, False, y, dydt, tables)
+    if status == OK and report.unstored != 0:
+        store_impulses(tables)
     if status == OK and tables.system.commands.shape[0] > 0:
         status = call_commands(PLACES, t + h, y, y, tables.system)
     if status == OK and tables.system.joints.shape[0] > 0:
@@ -329,6 +332,8 @@ def find_initial_contacts(t, y, dydt, tables):
     """Resolve the contacts that would close within half a step from the initial state, by impulses alone. Returns a
     status."""
     stepping = tables.stepping
+    was_fast = stepping.options[0].fast != 0
+    stepping.report[0].kept = 0
     copy(stepping.saved, y)
     save_memory(stepping)
     half = 0.5 * stepping.options[0].dt
@@ -345,6 +350,7 @@ def find_initial_contacts(t, y, dydt, tables):
     if status != OK:
         copy(y, stepping.saved)
         restore_memory(stepping)
+        restore_start(was_fast, status, tables)
         restore_kinematics(t, y, dydt, tables)
         return status
     note_residual(stepping.report[0])

@@ -37,13 +37,16 @@ OPTIONS = np.dtype(
 # solver; `naps`: islands that fell asleep; `wants_finisher`: whether steps need the converging solver for islands;
 # `impacts`: of fast bodies in free motion; `held`: half steps in which fast bodies had too many, and were held where they
 # were; `struck`: how many rows of that table the step has, `room`: how many it needs; `unnoted`: whether the impulses of the
-# contacts are of this step, and not there yet; `way_residual`, `way_aim`: of its worst impact in free motion (m/s); `again`:
-# whether the step before failed, and this one makes it again.
+# contacts are of this step, and not there yet; `unstored`: whether they are to be stored for the next; `way_residual`,
+# `way_aim`: of its worst impact in free motion (m/s); `kept`: whether the state of collision detection is saved, should this
+# step be made again; `passed`: whether this step was begun before, and nothing met in its first half; `wants_continuous`:
+# whether continuous detection was needed.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
      ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
-     ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("again", "i8")],
+     ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("unstored", "i8"),
+     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8")],
     align=True,
 )  # fmt: skip
 

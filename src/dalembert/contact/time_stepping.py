@@ -139,6 +139,7 @@ class ContactStepper(FixedStepper):
         """Step by these tables, in any coordinates."""
         super().__init__(settings, tables.options, tables.report, events)
         self._finisher: ContactSolver | None = None
+        self._is_watched = False  # whether continuous collision detection is at hand
         self._pool = ThreadPool(settings.threads)
         collision.still[0] = STILL
         self._detector = Detector(collision, self._pool)
@@ -194,7 +195,7 @@ class ContactStepper(FixedStepper):
     def _fit(self) -> None:
         """Make as much room as the contacts need, and write the addresses of all tables."""
         self._tables = grow(self._tables, contacts=len(self.collision.contacts))
-        if self._tables.options.fast[0] or self.report.room[0] > 0:
+        if self._is_watched or self.report.room[0] > 0:
             self._fit_struck()
         self._workspace = (self._finisher or self._solver).fit_workspace(self._workspace, self.collision.contacts)
         if self._is_wide:
@@ -340,7 +341,7 @@ class ContactStepper(FixedStepper):
 
     def _continuous_address(self, tables: ContactTables) -> int:
         """Of continuous collision detection, and of the distances that it measures; 0 where nothing has been fast yet."""
-        if not tables.stepping.options.fast[0]:
+        if not self._is_watched:
             return 0
         functions = self.collision.functions
         if not DISABLED:
@@ -376,7 +377,7 @@ class ContactStepper(FixedStepper):
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""
-        self.report.iterations = 0
+        self.report.iterations = self.report.passed = 0
         super().restart(time)
 
     def changed(self) -> None:
@@ -437,6 +438,7 @@ class ContactStepper(FixedStepper):
         asked for that."""
         if self.report.wants_finisher[0]:
             self._take_finisher()
+        self._is_watched = self._is_watched or bool(self.report.wants_continuous[0])
         self._detector.make_room()
         self._fit()
 
@@ -502,9 +504,11 @@ class ContactStepper(FixedStepper):
         """Resume from the `fields` written by a checkpoint. Raises CheckpointError for values that cannot be."""
         check(self.collision)
         self._contacts().pair[:] = UNKNOWN
+        self.report.passed = 0
         if self.report.wants_finisher[0]:
             self._take_finisher()
-        if self._tables.options.fast[0] or self.report.wants_finisher[0]:
+        self._is_watched = self._is_watched or bool(self._tables.options.fast[0])
+        if self._is_watched or self.report.wants_finisher[0]:
             self._fit()
         super().put_back()
 

@@ -11,7 +11,16 @@ In order: all changes of velocity; contacts and rows; impulses and biases; the a
 """
 
 from ..collide.near import ELSEWHERE
-from ..collide.tables import AWAKE, CONTACTS, ISLANDS, NEED_ROOM, clear_warm_start, save_warm_start
+from ..collide.tables import (
+    AWAKE,
+    CONTACTS,
+    ISLANDS,
+    NEED_ROOM,
+    clear_warm_start,
+    save_detection,
+    save_places,
+    save_warm_start,
+)
 from ..core.c_function import DERIVATIVE, POWERS, call_pointer
 from ..core.jit import njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
@@ -122,6 +131,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         and looks < MOST_LOOKS
         and outruns_detection(reach, with_forces, bounced, tables)
     ):
+        keep_detection(True, tables)
         status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
         nearby = status != ELSEWHERE
         if nearby:
@@ -136,10 +146,10 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if nearby:
         exchange_nearby(tables)
     end_stage(stepping.timer, SOLVER)
-    if shares_contacts(collision):
-        over_all_contacts(SAVE_IMPULSES, tables)
+    if with_forces and options.fast != 0:
+        stepping.report[0].unstored = 1
     else:
-        save_warm_start(0, collision.counts[CONTACTS], collision)
+        store_impulses(tables)
     call_surfaces(SAVE_SURFACES, h if with_forces else 0.0, y, tables)
     if joint_space:
         status = call_coordinates(BOOK, h if with_forces else 0.0, y, stepping.answer, tables)
@@ -201,7 +211,33 @@ def watch_fast(calm, with_forces, tables):
         options.fast = 1
     elif with_forces:
         options.fast = 0
-    return NEED_ROOM if options.fast != 0 and tables.callbacks[0].continuous == 0 else OK
+    if options.fast != 0 and tables.callbacks[0].continuous == 0:
+        stepping.report[0].wants_continuous = 1
+        return NEED_ROOM
+    return OK
+
+
+@njit
+def keep_detection(places, tables):
+    """Save the state of collision detection, once a step, should this be made again: before it looks anew where it has
+    looked, or at another place than the middle of the step; `places` too, unless they are saved."""
+    report, collision = tables.stepping.report[0], tables.collision
+    if report.kept == 0:
+        if places:
+            save_places(collision)
+        save_detection(collision)
+        report.kept = 1
+
+
+@njit
+def store_impulses(tables):
+    """Store the impulses of the contacts with their pairs, for the next step."""
+    collision = tables.collision
+    tables.stepping.report[0].unstored = 0
+    if shares_contacts(collision):
+        over_all_contacts(SAVE_IMPULSES, tables)
+    else:
+        save_warm_start(0, collision.counts[CONTACTS], collision)
 
 
 # Contacts and rows ------------------------------------------------------------------------------------------------------

@@ -27,7 +27,10 @@ OF_STATE = {
     "y", "dydt", "stepper.booked", *(f"stepper.{name}" for name in OF_TREE), *(f"stepper.bodies.{name}" for name in OF_TREE)
 }  # fmt: skip
 """Fields of a checkpoint that have the entries of the state."""
-NOT_COUNTS = ("struck", "room", "again", "status", "unnoted", "contacts", "wants_finisher", "naps", "steps")
+NOT_COUNTS = (
+    "struck", "room", "status", "unnoted", "unstored", "kept", "passed", "contacts", "wants_finisher", "wants_continuous",
+    "naps", "steps",
+)  # fmt: skip
 OWN = ("advances", "by_hand", "released", "event_times", "_spent", "_warnings", "_warned", "settings")
 """What a copy has of its own, beside the tables: lists, sets and dictionaries."""
 PLAIN = (

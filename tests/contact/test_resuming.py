@@ -1,0 +1,107 @@
+"""Runs in which bodies are fast, that are saved and resumed before each step: each step has the same bits.
+
+A copy has only as much room in its tables as it needs at the moment. So it often makes a step again, with more room.
+"""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+from dalembert.contact.time_stepping import ContactStepper
+
+from .shots import add_room
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+def shape(kind, rng):
+    size = rng.uniform(0.04, 0.1)
+    if kind == 0:
+        return dal.Box(size, 2.0 * size, 1.5 * size)
+    if kind == 1:
+        return dal.Sphere(size)
+    if kind == 2:
+        return dal.Capsule(0.6 * size, 2.0 * size)
+    if kind == 3:
+        return dal.ConvexHull(0.8 * size * rng.normal(size=(12, 3)))
+    arms = dal.Box(0.16, 0.04, 0.04), dal.Box(0.04, 0.16, 0.04)
+    return dal.Compound([(arms[0], (0.0, 0.0, 0.0), IDENTITY), (arms[1], (0.05, 0.0, 0.0), IDENTITY)])
+
+
+def thrown(seed, room="boxes", restitution=0.2, speed=8.0, count=40):
+    """Bodies of all shapes in a closed room, in random motion."""
+    rng = np.random.default_rng(seed)
+    scene = dal.Scene("thrown", material=dal.Material(0.5, restitution))
+    add_room(scene, room)
+    for i in range(count):
+        place = 0.5 * np.array([i % 4, i // 4 % 4, i // 16]) - 0.75
+        q = rng.normal(size=4)
+        scene.add_body(
+            f"body {i}", shape(i % 5, rng), density=500.0, position=place, orientation=q / np.linalg.norm(q),
+            velocity=speed * rng.normal(size=3), angular_velocity=5.0 * rng.normal(size=3),
+        )  # fmt: skip
+    return scene
+
+
+def with_pairs(scene, hinges):
+    """The same scene with pairs of bodies that are joined."""
+    sides = (0.1, 0.05, 0.05)
+    for i in range(5):
+        x = 0.3 * i - 0.6
+        scene.add_body(f"one {i}", dal.Box(*sides), density=500.0, position=(x, -0.08, 0.88))
+        scene.add_body(f"two {i}", dal.Box(*sides), density=500.0, position=(x, 0.08, 0.88))
+        ends = f"joint {i}", f"one {i}", f"two {i}", (x, 0.0, 0.88)
+        scene.hinge(*ends, (1.0, 0.0, 0.0)) if hinges else scene.ball(*ends)
+    return scene
+
+
+def with_belt(scene):
+    """The same scene with a conveyor belt, and a paddle that moves by command."""
+    scene.add_obstacle("belt", dal.Box(1.2, 0.4, 0.1), position=(0.0, 0.0, -0.9), surface_velocity=(2.0, 0.0, 0.0))
+    scene.add_body("paddle", dal.Box(0.1, 0.3, 0.1), motion="set", position=(-0.5, 0.0, 0.9), velocity=(1.0, 0.0, 0.0))
+    return scene
+
+
+CASES = {
+    "walls": (lambda: thrown(1), {}),
+    "plastic": (lambda: thrown(2, restitution=0.0), {}),
+    "mesh": (lambda: thrown(3, "plates of mesh"), {}),
+    "balls": (lambda: with_pairs(thrown(4), False), {}),
+    "hinges": (lambda: with_pairs(thrown(5), True), {}),
+    "joint coordinates": (lambda: with_pairs(thrown(6), True), {"coordinates": "joint", "dt": 1 / 400}),
+    "motions": (lambda: with_belt(thrown(7)), {}),
+    "sleep": (lambda: thrown(8, restitution=0.0, speed=4.0, count=25), {"sleep_after": 0.1}),
+    "converging": (lambda: thrown(9, count=25), {"solver": "interior_point"}),
+    "two threads": (lambda: thrown(10, restitution=0.0, count=130), {"threads": 2}),
+}
+again = {"steps": 0}
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Counts how often a step is made again."""
+    grow = ContactStepper.grow
+
+    def counting(self):
+        again["steps"] += 1
+        grow(self)
+
+    monkeypatch.setattr(ContactStepper, "grow", counting)
+    again["steps"] = 0
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.SimulationWarning")
+@pytest.mark.parametrize("case", CASES)
+def test_a_resumed_step_has_the_same_bits(case, counted):
+    scene, settings = CASES[case]
+    settings = {"dt": 1 / 60} | settings
+    run, fast = dal.Simulation(scene(), **settings), 0
+    for step in range(14):
+        copy = pickle.loads(pickle.dumps(run))
+        fast += int(run._driver.bodies._tables.options.fast[0])
+        for one in (run, copy):
+            one.advance(settings["dt"])
+        assert np.array_equal(run._y, copy._y), (step, np.abs(run._y - copy._y).max())
+    assert fast > 0 and again["steps"] > 10
