@@ -54,6 +54,7 @@ MOST_WORK = 8.0  # sweeps over the island: rounds end when they have swept as ma
 LEAST_WORK = 0.25  # likewise: they are not judged before
 COST = 0.25  # cycles that take as long as one such sweep, contact by contact
 FIRST_GAIN = 1.5  # ln of the factor by which a cycle lowers the number of contacts above the aim, where it is not known
+STALLED = 0.7  # of the contacts above the aim: cycles that leave more of them are followed by cycles of the other kind
 UNMARKED, MARKED, TOUCHED, NEXT = 0, 1, 2, 4  # `levels` of bodies; NEXT is added to the others
 
 
@@ -85,6 +86,13 @@ def sweep_locally(before, cycles, island, tables):
             break
     move_impulses(LOAD, island, tables)
     return above
+
+
+@inlined
+def changes_cycles(before, above, island):
+    """Whether cycles of sweeps are to become calm, or fast again, when so many contacts above the aim were left before and
+    now."""
+    return before > 0 and above > STALLED * before and above <= FEW * (island.end - island.first)
 
 
 @inlined

@@ -28,7 +28,7 @@ from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_and_book
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
-from .solve import FACTORED, SMALL, aim_of_many
+from .solve import FACTORED, MANY_SWEEPS, SMALL, aim_of_many
 from .tables import (
     ANGULAR,
     BEFORE,
@@ -153,7 +153,7 @@ def solve_nearby(h, reach, allowed, corrected, y, tables):
     Returns (whether elastic bodies bounced, a status)."""
     collision, options = tables.collision, tables.stepping.options[0]
     island = begin_island(tables)
-    most, sweeps, finishes, bounced = max(options.iterations, SWEEPS_OF_IMPACTS), 0, 0, False
+    sweeps, finishes, bounced = 0, 0, False
     grown, solved = True, False
     while grown or not solved:
         if grown:
@@ -163,6 +163,7 @@ def solve_nearby(h, reach, allowed, corrected, y, tables):
                 return False, status
             bounced = start(begin, h, island, tables)
         set_aim(island, tables)
+        most = max(options.iterations, SWEEPS_OF_IMPACTS if island.aim <= options.tolerance else MANY_SWEEPS)
         for _ in range(SWEEPS_A_ROUND):
             solved = (
                 sweep_contacts(

@@ -263,7 +263,8 @@ def even_share(count, job_queue):
 # best. With friction some sliding contacts oscillate with growing amplitude if β > 0.7. So β is large for most of a cycle,
 # which carries load through the pile, and small for the rest, which damps the oscillation. If few contacts are above the aim
 # after a cycle, sweeps over these and their neighbours follow (`large_islands`). On recorded steps of piles this takes a half
-# to a fifth of the sweeps with the best constant β.
+# to a fifth of the sweeps with the best constant β. Some contacts never come to rest at the large β, and each cycle brings
+# back their oscillation; where cycles gain little, the next are *calm*, with the small β alone, as long as these do better.
 FAST, SLOW = 0.9, 0.5
 FAST_SWEEPS, CYCLE = 24, 32
 MOMENTUM_OF_CORRECTIONS = 0.8
@@ -278,12 +279,12 @@ def has_momentum(island, tables):
 
 
 @inlined
-def momentum_after(sweeps):
-    """β after so many sweeps with momentum. It begins anew with each cycle."""
+def momentum_after(sweeps, calm):
+    """β after so many sweeps with momentum, in a cycle that is `calm` or not. It begins anew with each cycle."""
     of_cycle = sweeps % CYCLE
     if of_cycle == 0:
         return 0.0
-    return min(FAST if of_cycle < FAST_SWEEPS else SLOW, sweeps / (sweeps + 3.0))
+    return min(FAST if of_cycle < FAST_SWEEPS and not calm else SLOW, sweeps / (sweeps + 3.0))
 
 
 @njit

@@ -19,7 +19,15 @@ from ..core.simd import clear, copy
 from ..core.status import OK
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
-from .large_islands import allows_single, cycles_until_look, leave_single, round_island, round_or_restore, sweep_locally
+from .large_islands import (
+    allows_single,
+    changes_cycles,
+    cycles_until_look,
+    leave_single,
+    round_island,
+    round_or_restore,
+    sweep_locally,
+)
 from .parallel import (
     CARRY,
     CARRY_SINGLE,
@@ -263,6 +271,7 @@ def sweep(island, most, propagates, resting, tables):
     may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
     at_start, rounded = island.iterations == 0, False  # whether sweeps are in single precision
     look, cycles, above = CYCLE, 1, -1  # when the unsolved contacts are looked at next; how many there were
+    calm = False  # whether the momentum is small in all of a cycle
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -277,7 +286,9 @@ def sweep(island, most, propagates, resting, tables):
                 if rounded:
                     leave_single(island, tables)
                     rounded = False
-                above = sweep_locally(above, cycles, island, tables)
+                before = above
+                above = sweep_locally(before, cycles, island, tables)
+                calm = calm != changes_cycles(before, above, island)
                 if above == 0:
                     island.residual = over_contacts(RESIDUAL, island, tables)
                     if island.residual <= change_that_ends(island, tolerance):
@@ -287,7 +298,7 @@ def sweep(island, most, propagates, resting, tables):
             if island.single != 0 and not rounded:
                 round_island(island, tables)
                 rounded = True
-        change = one_sweep(sweeps, carried, rounded, island, tables)
+        change = one_sweep(momentum_after(sweeps, calm) if carried else 0.0, carried, rounded, island, tables)
         sweeps += carried
         resting_sweeps += 1
         if resting and change > enough and (change > NEARLY * enough or resting_sweeps == RESTING_SWEEPS):
@@ -320,10 +331,9 @@ def sweep(island, most, propagates, resting, tables):
 
 
 @njit
-def one_sweep(sweeps, carried, rounded, island, tables):
-    """One sweep over an island, `carried` on by momentum after so many `sweeps`, and in single precision where its tables are
+def one_sweep(share, carried, rounded, island, tables):
+    """One sweep over an island, `carried` on with this `share` of momentum, and in single precision where its tables are
     `rounded`. Returns the largest change of a velocity (m/s)."""
-    share = momentum_after(sweeps) if carried else 0.0
     if rounded:
         over_members(CARRY_SINGLE, share, island, tables)
         return over_colours_of_groups(SINGLE_SWEEP_ON, share, island, tables)
