@@ -1,6 +1,8 @@
 """Large islands: sweeps with momentum solve them, overlap goes, and threads share the rest of the step."""
 
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,9 @@ from dalembert.collide.tables import CONTACTS, ISLANDS, MOST_PARTS, POINTS, SWEE
 from dalembert.contact import large_islands, parallel
 from dalembert.contact.tables import MOTION
 from dalembert.core import jit
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from pour import pour  # noqa: E402
 
 DT = 1 / 60
 pytestmark = pytest.mark.skipif(jit.DISABLED, reason="takes minutes without compilation")
@@ -224,3 +229,15 @@ def test_a_large_pile_goes_on_from_where_it_was_saved_with_the_same_bits():
     for name in ("position", "momentum", "orientation", "angular_momentum"):
         assert np.array_equal(getattr(run.state, name), getattr(other.state, name))
     assert run.report.energy_residual == other.report.energy_residual
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.SimulationWarning")
+def test_hulls_that_fall_onto_each_other_are_solved_almost_to_their_aim():
+    """Some contacts oscillate under the momentum of sweeps without end: 1000 of them left 0.27 m/s, of an aim of 0.003."""
+    run, many = dal.Simulation(pour(800), dt=DT, frame_rate=1e3), 0
+    for _ in range(50):
+        run.advance(DT)
+        many = max(many, largest(run)["end"] - largest(run)["first"] if run._driver.collision.counts[ISLANDS] else 0)
+    assert many > 8000
+    assert run.report.contact.residual < 0.05
+    assert run.report.contact.unsolved <= 6

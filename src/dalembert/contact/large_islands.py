@@ -54,7 +54,7 @@ MOST_WORK = 8.0  # sweeps over the island: rounds end when they have swept as ma
 LEAST_WORK = 0.25  # likewise: they are not judged before
 COST = 0.25  # cycles that take as long as one such sweep, contact by contact
 FIRST_GAIN = 1.5  # ln of the factor by which a cycle lowers the number of contacts above the aim, where it is not known
-STALLED = 0.7  # of the contacts above the aim: cycles that leave more of them are followed by cycles of the other kind
+STALLED = 0.7  # of the contacts above the aim: cycles that leave more are followed by cycles of another kind
 UNMARKED, MARKED, TOUCHED, NEXT = 0, 1, 2, 4  # `levels` of bodies; NEXT is added to the others
 
 
@@ -89,10 +89,9 @@ def sweep_locally(before, cycles, island, tables):
 
 
 @inlined
-def changes_cycles(before, above, island):
-    """Whether cycles of sweeps are to become calm, or fast again, when so many contacts above the aim were left before and
-    now."""
-    return before > 0 and above > STALLED * before and above <= FEW * (island.end - island.first)
+def has_stalled(before, above):
+    """Whether cycles and local sweeps have gained little: they left so many contacts above the aim, of those `before`."""
+    return before > 0 and above > STALLED * before
 
 
 @inlined
@@ -134,16 +133,17 @@ def mark_bodies(island, tables):
 
 @njit
 def sweep_marked(marked, island, tables):
-    """Some sweeps over all contacts of marked bodies. Returns how many contacts were swept."""
+    """Some sweeps over all contacts of marked bodies, in one order and the other. Returns how many contacts were swept."""
     collision, stepping = tables.collision, tables.stepping
     contacts, motion, rows, levels = collision.contacts, stepping.motion, stepping.rows, stepping.levels
     starts, ends, links, world = stepping.link_starts, stepping.link_ends, stepping.links, collision.counts[MOVED]
     swept = 0
-    for _ in range(SWEEPS_A_ROUND):
-        largest = 0.0
-        for m in range(island.first_member, island.first_member + marked):
-            body = stepping.queue[m]
-            for k in range(starts[body], ends[body]):
+    for turn in range(SWEEPS_A_ROUND):
+        largest, back = 0.0, turn % 2 == 1
+        for m in range(marked):
+            body = stepping.queue[island.first_member + (marked - 1 - m if back else m)]
+            for at in range(starts[body], ends[body]):
+                k = starts[body] + ends[body] - 1 - at if back else at
                 a = contacts[links[k]].a
                 if body == a or a >= world or levels[a] != MARKED:  # not twice
                     largest = max(largest, sweep_contact(links[k], contacts, motion, rows))

@@ -264,7 +264,8 @@ def even_share(count, job_queue):
 # which carries load through the pile, and small for the rest, which damps the oscillation. If few contacts are above the aim
 # after a cycle, sweeps over these and their neighbours follow (`large_islands`). On recorded steps of piles this takes a half
 # to a fifth of the sweeps with the best constant β. Some contacts never come to rest at the large β, and each cycle brings
-# back their oscillation; where cycles gain little, the next are *calm*, with the small β alone, as long as these do better.
+# back their oscillation. So where a cycle gains little, the next is of the other kind, fast or *calm*, which has the small β
+# alone.
 FAST, SLOW = 0.9, 0.5
 FAST_SWEEPS, CYCLE = 24, 32
 MOMENTUM_OF_CORRECTIONS = 0.8
@@ -280,7 +281,7 @@ def has_momentum(island, tables):
 
 @inlined
 def momentum_after(sweeps, calm):
-    """β after so many sweeps with momentum, in a cycle that is `calm` or not. It begins anew with each cycle."""
+    """β after so many sweeps with momentum, in a `calm` cycle or a fast one. It begins anew with each cycle."""
     of_cycle = sweeps % CYCLE
     if of_cycle == 0:
         return 0.0

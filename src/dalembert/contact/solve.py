@@ -21,8 +21,8 @@ from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
 from .large_islands import (
     allows_single,
-    changes_cycles,
     cycles_until_look,
+    has_stalled,
     leave_single,
     round_island,
     round_or_restore,
@@ -271,7 +271,7 @@ def sweep(island, most, propagates, resting, tables):
     may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
     at_start, rounded = island.iterations == 0, False  # whether sweeps are in single precision
     look, cycles, above = CYCLE, 1, -1  # when the unsolved contacts are looked at next; how many there were
-    calm = False  # whether the momentum is small in all of a cycle
+    calm = False  # whether cycles have the small momentum alone
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -288,7 +288,7 @@ def sweep(island, most, propagates, resting, tables):
                     rounded = False
                 before = above
                 above = sweep_locally(before, cycles, island, tables)
-                calm = calm != changes_cycles(before, above, island)
+                calm = calm != has_stalled(before, above)
                 if above == 0:
                     island.residual = over_contacts(RESIDUAL, island, tables)
                     if island.residual <= change_that_ends(island, tolerance):
