@@ -56,6 +56,8 @@ from .tables import (
     PAIRS,
     PLACE,
     POINTS,
+    SAVE_DETECTION,
+    SAVE_PLACES,
     SKIPPED,
     STRIP_AXIS,
     SWEEP_AXIS,
@@ -63,6 +65,9 @@ from .tables import (
     Collision,
     find_key,
     recall_loaded,
+    restore_detection,
+    save_detection,
+    save_places,
     warm_start_impulse,
 )
 
@@ -127,6 +132,7 @@ def _of_contacts(bodies: int) -> dict[str, tuple[float, float]]:
 def check(collision: Collision) -> None:
     """Raises CheckpointError for what was written to `fields_of` and cannot be: indices that kernels follow."""
     counts = collision.counts
+    counts[LEFT] = np.count_nonzero(collision.fat_boxes.left)
     pairs, colliders = collision.pairs[: int(counts[PAIRS])], collision.colliders
     collision.contacts.pair[: int(counts[CONTACTS])] = collision.contacts.point[: int(counts[CONTACTS])] = 0
     if counts[SWEEP_AXIS] == counts[STRIP_AXIS] >= 0:
@@ -324,11 +330,25 @@ def coefficients(pair, one, two, count, collision):
     return combined(one, two)
 
 
-# Detection, (tables, bodies, margin, y, numbers of it, …), that about some bodies, (tables, LOOK_NEAR, margin, y, …), or a
-# job of it, (slot, kind, …, begin, …, end); see `thread_pool`.
+@njit
+def save_or_restore(task, collision):
+    """SAVE_PLACES, SAVE_DETECTION or RESTORE_DETECTION. Returns 0."""
+    if task == SAVE_PLACES:
+        save_places(collision)
+    elif task == SAVE_DETECTION:
+        save_detection(collision)
+    else:
+        restore_detection(collision)
+    return 0
+
+
+# Detection, (tables, bodies, margin, y, numbers of it, …), that about some bodies, (tables, LOOK_NEAR, margin, y, …), what it
+# carries over, (tables, SAVE_DETECTION, …), or a job of it, (slot, kind, …, begin, …, end); see `thread_pool`.
 def detect_entry(data, bodies, margin, y, n, nothing, m):
     if bodies == LOOK_NEAR:
         return detect_near(_floats(y, n), margin, table_at(Collision, data))
+    if bodies <= SAVE_PLACES:
+        return save_or_restore(bodies, table_at(Collision, data))
     if bodies < 0:
         tables = _addresses(data, 1)[COLLISION_SLOT]
         result = _floats(nothing, 1)
@@ -386,6 +406,8 @@ class Detector:
     def _call(self, data: int, bodies: int, margin: float, y: int, n: int, nothing: int, m: int) -> int:
         if bodies == LOOK_NEAR:
             return int(detect_near(view(y, n), margin, self.collision))
+        if bodies <= SAVE_PLACES:
+            return int(save_or_restore(bodies, self.collision))
         return int(detect(view(y, n), bodies, margin, self.collision))
 
     def _call_job(self, slot: int, kind: int, t: float, nothing: int, begin: int, result: int, end: int) -> int:

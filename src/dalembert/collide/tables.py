@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.jit import inlined, njit
+from ..core.c_function import viewer
+from ..core.jit import DISABLED, inlined, njit
 from ..core.math3 import store3
 from ..core.simd import copy
 from ..core.simd_wide import WIDTH
@@ -145,6 +146,11 @@ NO_ISLAND = -1
 LANE_COUNTS = 2 * WIDTH  # numbers a group has in `lanes`
 FREE = -1  # `linked` of a body without joints
 AWAKE, UNMOVED = 0, -1
+SAVE_PLACES, SAVE_DETECTION, RESTORE_DETECTION = (
+    -101,
+    -102,
+    -103,
+)  # tasks of collision detection, beside numbers of bodies
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
 # measures the distance of a convex pair.
 ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, FUNCTIONS = range(8)
@@ -316,6 +322,8 @@ class Collision(NamedTuple):
     )
 
 
+_words = viewer(np.int64)
+
 # Pairs ----------------------------------------------------------------------------------------------------------------
 # Which colliders may touch, with what is known of them. A new pair takes the next row; where one ends, the last takes its
 # row. So the order of pairs follows from that of the step before, and what is known of a pair stays where it is.
@@ -372,22 +380,36 @@ def move_pair(source, to, collision):
         one.impulse[k], found.position[k] = other.impulse[k], known.position[k]
 
 
+# What detection carries over from one look to the next can be saved, and put back, if a step is to be made again from where
+# nothing of it was known. Rows are copied word by word, as their fields one by one would be a long kernel.
+
+if DISABLED:
+
+    def copy_rows(to: Any, source: Any, rows: int) -> None:
+        """Copy so many rows of a table."""
+        to[:rows] = source[:rows]
+
+else:
+
+    @njit
+    def copy_rows(to, source, rows):
+        """Copy so many rows of a table."""
+        count = rows * (source.itemsize // 8)
+        copy(_words(np.int64(to.ctypes.data), count), _words(np.int64(source.ctypes.data), count))
+
+
 @njit
 def save_places(collision):
-    """Save `places`, a part of what `save_detection` saves, which finding impacts in free motion changes."""
-    for i in range(collision.places.shape[0]):
-        collision.saved_places[i] = collision.places[i]
+    """Save `places`, a part of what is carried over, which finding impacts in free motion changes."""
+    copy_rows(collision.saved_places, collision.places, collision.places.shape[0])
 
 
 @njit
 def save_detection(collision):
-    """Save what detection carries over from one look to the next, beside `places`."""
-    pairs, manifolds = collision.pairs, collision.manifolds
-    for k in range(collision.counts[PAIRS]):
-        collision.saved_pairs[k] = pairs[k]
-        collision.saved_manifolds[k] = manifolds[k]
-    for i in range(collision.places.shape[0]):
-        collision.saved_boxes[i] = collision.fat_boxes[i]
+    """Save the rest of it."""
+    copy_rows(collision.saved_pairs, collision.pairs, collision.counts[PAIRS])
+    copy_rows(collision.saved_manifolds, collision.manifolds, collision.counts[PAIRS])
+    copy_rows(collision.saved_boxes, collision.fat_boxes, collision.fat_boxes.shape[0])
     copy(collision.saved_order, collision.order)
     copy(collision.saved_asked, collision.asked)
     copy(collision.saved_near_planes, collision.near_planes)
@@ -400,15 +422,13 @@ def restore_detection(collision):
     """Put it back, but for how much room was needed. The order of contacts is found anew, which follows from it."""
     counts, saved = collision.counts, collision.saved_counts
     for k in range(COUNTS):
-        if k not in (NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS):
+        if k != NEED_PAIRS and k != NEED_CONTACTS and k != NEED_STRIPS:  # noqa: PLR1714 - compiled
             counts[k] = saved[k]
     counts[ORDERED] = 0
-    for k in range(counts[PAIRS]):
-        collision.pairs[k] = collision.saved_pairs[k]
-        collision.manifolds[k] = collision.saved_manifolds[k]
-    for i in range(collision.places.shape[0]):
-        collision.places[i] = collision.saved_places[i]
-        collision.fat_boxes[i] = collision.saved_boxes[i]
+    copy_rows(collision.pairs, collision.saved_pairs, counts[PAIRS])
+    copy_rows(collision.manifolds, collision.saved_manifolds, counts[PAIRS])
+    copy_rows(collision.places, collision.saved_places, collision.places.shape[0])
+    copy_rows(collision.fat_boxes, collision.saved_boxes, collision.fat_boxes.shape[0])
     copy(collision.order, collision.saved_order)
     copy(collision.asked, collision.saved_asked)
     copy(collision.near_planes, collision.saved_near_planes)

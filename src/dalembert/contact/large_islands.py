@@ -52,6 +52,7 @@ SWEEPS_A_ROUND = 8
 ENOUGH = 0.3  # of the aim: sweeps that change velocities less than that end a round
 MOST_WORK = 8.0  # sweeps over the island: rounds end when they have swept as many contacts
 LEAST_WORK = 0.25  # likewise: they are not judged before
+HANDFUL, LONG_WORK = 16, 2.0  # no more contacts than these get more rounds
 COST = 0.25  # cycles that take as long as one such sweep, contact by contact
 FIRST_GAIN = 1.5  # ln of the factor by which a cycle lowers the number of contacts above the aim, where it is not known
 STALLED = 0.7  # of the contacts above the aim: cycles that leave more are followed by cycles of another kind
@@ -76,13 +77,13 @@ def sweep_locally(before, cycles, island, tables):
     if above == 0 or above > FEW * contacts:
         return above
     move_impulses(STORE, island, tables)
-    start, work = above, 0.0
+    start, work, least = above, 0.0, LEAST_WORK if above > HANDFUL else LONG_WORK
     gain = max(0.0, logarithm_of_ratio(before, start)) / cycles if before > 0 else FIRST_GAIN
     while above > 0 and work < MOST_WORK and marked < MOST_MARKED * (island.end_member - island.first_member):
         work += sweep_marked(marked, island, tables) / contacts
         above, marked = mark_again(list_touched(marked, island, tables), island, tables)
         fall = gain * COST * work  # of the logarithm, by cycles that take as long
-        if work > LEAST_WORK and above * (1.0 + fall + 0.5 * fall * fall) > start:
+        if work > least and above * (1.0 + fall + 0.5 * fall * fall) > start:
             break
     move_impulses(LOAD, island, tables)
     return above

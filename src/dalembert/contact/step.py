@@ -23,9 +23,9 @@ from ..collide.tables import (
     AWAKE,
     ISLANDS,
     NEED_ROOM,
+    RESTORE_DETECTION,
+    SAVE_PLACES,
     UNMOVED,
-    restore_detection,
-    save_places,
     save_warm_start,
 )
 from ..core.c_function import C_SIGNATURE, COMPLETE, KINEMATICS, call_pointer, viewer
@@ -88,7 +88,14 @@ from .tables import (
     note_residual,
     three,
 )
-from .velocities import evaluate_forces, resolve_impacts, set_gap_biases, solve_velocities, store_impulses
+from .velocities import (
+    ask_detection,
+    evaluate_forces,
+    resolve_impacts,
+    set_gap_biases,
+    solve_velocities,
+    store_impulses,
+)
 
 STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
@@ -151,7 +158,7 @@ def restore_start(was_fast, status, tables):
     room."""
     tables.stepping.options[0].fast = 1 if was_fast else 0
     if status == NEED_ROOM and tables.stepping.report[0].kept != 0:
-        restore_detection(tables.collision)
+        ask_detection(RESTORE_DETECTION, tables)
 
 
 @njit
@@ -279,7 +286,7 @@ def move_to_end(t, h, y, dydt, tables):
     """The second half drift, and the projection of the joints. Returns a status."""
     options, report = tables.stepping.options[0], tables.stepping.report[0]
     if options.fast != 0 and report.kept == 0:
-        save_places(tables.collision)
+        ask_detection(SAVE_PLACES, tables)
     if in_joint_space(tables):
         if options.fast != 0:
             call_coordinates(TURN, h, y, tables.stepping.answer, tables)
@@ -336,15 +343,11 @@ def find_initial_contacts(t, y, dydt, tables):
     stepping.report[0].kept = 0
     copy(stepping.saved, y)
     save_memory(stepping)
-    half = 0.5 * stepping.options[0].dt
-    if in_joint_space(tables):
-        status = call_coordinates(PLACE, 0.0, y, stepping.answer, tables)
-        if status == OK:
-            status = solve_velocities(half, False, y, dydt, tables)
-        if status == OK:
-            status = call_coordinates(FINISH, 0.0, y, stepping.answer, tables)
-    else:
-        status = resolve_impacts(t, half, y, dydt, tables)
+    status = resolve_at_start(t, y, dydt, tables)
+    if status == OK and stepping.options[0].fast != 0 and not was_fast:  # detection covers all of a step then
+        copy(y, stepping.saved)
+        restore_memory(stepping)
+        status = resolve_at_start(t, y, dydt, tables)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
@@ -355,6 +358,20 @@ def find_initial_contacts(t, y, dydt, tables):
         return status
     note_residual(stepping.report[0])
     return OK
+
+
+@njit
+def resolve_at_start(t, y, dydt, tables):
+    """The same once, from the state y. Returns a status."""
+    half, answer = 0.5 * tables.stepping.options[0].dt, tables.stepping.answer
+    if not in_joint_space(tables):
+        return resolve_impacts(t, half, y, dydt, tables)
+    status = call_coordinates(PLACE, 0.0, y, answer, tables)
+    if status == OK:
+        status = solve_velocities(half, False, y, dydt, tables)
+    if status == OK:
+        status = call_coordinates(FINISH, 0.0, y, answer, tables)
+    return status
 
 
 @njit

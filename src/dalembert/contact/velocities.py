@@ -16,9 +16,9 @@ from ..collide.tables import (
     CONTACTS,
     ISLANDS,
     NEED_ROOM,
+    SAVE_DETECTION,
+    SAVE_PLACES,
     clear_warm_start,
-    save_detection,
-    save_places,
     save_warm_start,
 )
 from ..core.c_function import DERIVATIVE, POWERS, call_pointer
@@ -221,12 +221,19 @@ def watch_fast(calm, with_forces, tables):
 def keep_detection(places, tables):
     """Save the state of collision detection, once a step, should this be made again: before it looks anew where it has
     looked, or at another place than the middle of the step; `places` too, unless they are saved."""
-    report, collision = tables.stepping.report[0], tables.collision
+    report = tables.stepping.report[0]
     if report.kept == 0:
         if places:
-            save_places(collision)
-        save_detection(collision)
+            ask_detection(SAVE_PLACES, tables)
+        ask_detection(SAVE_DETECTION, tables)
         report.kept = 1
+
+
+@njit
+def ask_detection(task, tables):
+    """SAVE_PLACES, SAVE_DETECTION or RESTORE_DETECTION, see `collide.tables`."""
+    callbacks, y = tables.callbacks[0], tables.stepping.saved
+    call_pointer(callbacks.detector, callbacks.detector_data, task, 0.0, y, y)
 
 
 @njit

@@ -139,6 +139,7 @@ class EventDriver(Stepper):
         self.system.detector.set_counts(room["pairs"], room["contacts"])
         touches, sides = np.zeros(room["touches"], TOUCH), np.zeros((room["sides"], SIDE))
         self.system.set_touches(touches, sides, 0)
+        self.system.update_addresses()
         self._impact.log.make_room(room)
 
     def fields(self) -> list[Field]:
