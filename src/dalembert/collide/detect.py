@@ -130,7 +130,8 @@ def _of_contacts(bodies: int) -> dict[str, tuple[float, float]]:
 
 
 def check(collision: Collision) -> None:
-    """Raises CheckpointError for what was written to `fields_of` and cannot be: indices that kernels follow."""
+    """Find what follows from the `fields_of` that were written. Raises CheckpointError for indices that cannot be, which
+    kernels follow."""
     counts = collision.counts
     counts[LEFT] = np.count_nonzero(collision.fat_boxes.left)
     pairs, colliders = collision.pairs[: int(counts[PAIRS])], collision.colliders

@@ -146,11 +146,8 @@ NO_ISLAND = -1
 LANE_COUNTS = 2 * WIDTH  # numbers a group has in `lanes`
 FREE = -1  # `linked` of a body without joints
 AWAKE, UNMOVED = 0, -1
-SAVE_PLACES, SAVE_DETECTION, RESTORE_DETECTION = (
-    -101,
-    -102,
-    -103,
-)  # tasks of collision detection, beside numbers of bodies
+# Tasks of collision detection, whose task is else a number of bodies
+SAVE_PLACES, SAVE_DETECTION, RESTORE_DETECTION = -101, -102, -103
 # Families of pairs, each one function of the narrow phase, compiled where a scene has such a pair; and the function that
 # measures the distance of a convex pair.
 ROUND_PAIR, BOX_PAIR, HULL_PAIR, PLANE_PAIR, CONVEX_PAIR, MESH_PAIR, DISTANCE, FUNCTIONS = range(8)

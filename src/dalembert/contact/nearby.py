@@ -163,7 +163,8 @@ def solve_nearby(h, reach, allowed, corrected, y, tables):
                 return False, status
             bounced = start(begin, h, island, tables)
         set_aim(island, tables)
-        most = max(options.iterations, SWEEPS_OF_IMPACTS if island.aim <= options.tolerance else MANY_SWEEPS)
+        many = options.finishes != 0 and island.aim > options.tolerance  # without a budget of sweeps
+        most = max(options.iterations, MANY_SWEEPS if many else SWEEPS_OF_IMPACTS)
         for _ in range(SWEEPS_A_ROUND):
             solved = (
                 sweep_contacts(
