@@ -255,6 +255,9 @@ def measure(name: str, path: Path, wanted: dict[str, float]) -> Row | None:
     robot = Robot(name, path, wanted, -100.0)
     with tempfile.TemporaryDirectory() as folder:
         robot.ground = MuJoCo(robot, Path(folder)).lowest() - 1e-4
+        if not np.isfinite(robot.ground):
+            print(f"{name}: its file has no collision shapes", file=sys.stderr)
+            return None
         theirs, ours = MuJoCo(robot, Path(folder)), Ours(robot)
     for engine in (ours, theirs):
         engine.advance(SETTLE)
@@ -332,7 +335,7 @@ WHERE = """Most robots rest after one sweep, and the rest of a step counts: kine
 links, collision detection, rows and their solution, and the energy audit, none of them more than a fifth. Those
 far above the median have many contacts whose rows reach many speeds (`tiago`, `tiago dual`, `baxter`), loops that the end of
 each step closes (`baxter`, `pr2`), or sway for seconds, at the end of long arms or on edges of their feet, so that sweeps do
-not reach the tolerance and the converging solver is called (`quadruped`, `panda`)."""
+not reach the tolerance and the converging solver is called (`centauro`, `panda`)."""
 
 
 if __name__ == "__main__":

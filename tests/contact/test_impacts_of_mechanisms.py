@@ -175,3 +175,27 @@ def test_an_arm_rests_on_an_elastic_stop_and_elastic_ground(coordinates):
         run = run_of(scene, 0.5, coordinates, 2e-3)
         assert np.abs(run.state.velocity).max() < 1e-5
         assert abs(run.state.position[0, 2]) < 1e-5
+
+
+@COORDINATES
+@pytest.mark.parametrize("restitution", [0.5, 0.9])
+def test_a_robot_on_bouncing_feet_comes_to_rest(restitution, coordinates):
+    """Dropped on four legs with motors: the force on each foot ends constant, in sum the weight."""
+    scene, dt = dal.Scene(), 2e-3
+    scene.add_obstacle("ground", dal.HalfSpace(), material=dal.Material(1.0))
+    scene.add_body("trunk", dal.Box(0.4, 0.2, 0.1), mass=2.0, position=(0.0, 0.0, 0.33), material=None)
+    for n, (x, y) in enumerate([(-0.2, -0.1), (-0.2, 0.1), (0.2, -0.1), (0.2, 0.1)]):
+        foot = scene.add_body(
+            f"foot {n}", dal.Sphere(0.02), mass=0.2, inertia=(0.02, 0.02, 0.02), position=(x, y, 0.0202),
+            material=dal.Material(1.0, restitution),
+        )  # fmt: skip
+        scene.hinge(f"hip {n}", "trunk", foot, at=(x, y, 0.33), axis=(0.0, 1.0, 0.0))
+        scene.motor(f"motor {n}", f"hip {n}", stiffness=40.0, damping=1.6, speed=0.0, position=0.0)
+    run = dal.Simulation(scene, method="time_stepping", dt=dt, coordinates=coordinates)
+    run.advance(3.0)
+    forces = []
+    for _ in range(20):
+        run.advance(dt)
+        forces.append([sum(abs(c.force[2]) for c in run.contacts if f"foot {n}" in (c.a, c.b)) for n in range(4)])
+    assert np.ptp(forces, axis=0) == pytest.approx(np.zeros(4), abs=0.02)
+    assert np.sum(forces, axis=1) == pytest.approx(2.8 * G, rel=1e-3)

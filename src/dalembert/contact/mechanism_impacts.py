@@ -326,6 +326,18 @@ def bias_of(row, h, tables):
     return gap_bias(contact, h, slop), contact.impulse[0] > 0.0 or contact.separation <= CLOSED * slop
 
 
+@inlined
+def bounces_now(row, v, h, tables):
+    """Whether a striker with normal velocity v bounces: the rule of `restitution.bounces_now`, with its own kick."""
+    w = v - row.kick[0]
+    gap_rate, touches = bias_of(row, h, tables)
+    if w >= 0.0 or gap_rate + v >= 0.0:
+        return False
+    if not touches and (row.restitution > ELASTIC or gap_rate + w < 0.0):
+        return True
+    return w < -row.least
+
+
 @njit
 def choose_strikers(count, h, own, tables):
     """Find the strikers that bounce in a round: sets `aim`, and the impulses of the round to zero. Returns (the kind of the
@@ -333,16 +345,15 @@ def choose_strikers(count, h, own, tables):
     strikers, kind, fastest = own.strikers, NONE, 0.0
     for k in range(count):
         row = strikers[k]
-        v, kick = velocity(row, own, tables)[0], row.kick[0]
+        v = velocity(row, own, tables)[0]
         row.aim = math.inf
         store3(row.pulse, (0.0, 0.0, 0.0))
-        gap_rate, touches = bias_of(row, h, tables)
-        if v - kick >= 0.0 or gap_rate + v >= 0.0 or (touches and v - kick >= -row.least):
+        if not bounces_now(row, v, h, tables):
             continue
         find_response(row, tables)
         if row.inverse > 0.0:
             kind = ROUGH if row.friction > 0.0 or kind == ROUGH else SMOOTH
-            fastest = max(fastest, kick - v)
+            fastest = max(fastest, row.kick[0] - v)
             row.aim = v
     for k in range(count):
         row = strikers[k]
