@@ -96,3 +96,47 @@ def test_what_rests_beside_a_support_that_it_does_not_touch_does_not_bounce(gap,
     assert bounces(w, w + KICK, contacts, kick) == expected
     contacts[0].restitution = 1.0
     assert bounces(w, w + KICK, contacts, kick) == int(gap < 1e-3)
+
+
+def tossed(restitution):
+    """Five boxes that turn, high over the ground, far from each other."""
+    scene = dal.Scene("tossed", material=dal.Material(0.6, restitution))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    random = np.random.default_rng(2)
+    for i in range(5):
+        scene.add_body(
+            f"box {i}", dal.Box(*random.uniform(0.1, 0.2, 3)), density=1000.0, position=(3.0 * i, 0.0, 0.3),
+            orientation=random.normal(size=4), angular_velocity=3.0 * random.normal(size=3),
+        )  # fmt: skip
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@pytest.mark.parametrize("restitution", [0.8, 0.9, 0.95])
+def test_boxes_that_rock_and_bounce_come_to_rest(restitution, dt, coordinates):
+    """The weight of a box that rocks on an edge loads the other edge, which must not return what the bounce lost; and a box
+    that lands flat is stopped at the ground, not raised to it from below."""
+    run = dal.Simulation(tossed(restitution), dt=dt, coordinates=coordinates, method="time_stepping")
+    run.advance(15.0)
+    for _ in range(5):
+        run.advance(dt)
+        assert np.abs(run.state.velocity).max() < 1e-6
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("shape", [dal.Sphere(0.02), dal.Box(0.04, 0.04, 0.04)], ids=["ball", "box"])
+@pytest.mark.parametrize("on_table", [False, True])
+def test_what_falls_from_rest_is_stopped_where_it_lands(on_table, shape, coordinates):
+    """Its weight alone closes the gap within the step. No step has overlap at its middle, where contacts act."""
+    dt, height = 1 / 60, 0.12 if on_table else 0.02
+    for gap in np.linspace(1e-4, 6e-3, 12):
+        scene = dal.Scene(material=dal.Material(0.6))
+        scene.add_obstacle("ground", dal.HalfSpace())
+        if on_table:
+            scene.add_body("table", dal.Box(0.5, 0.5, 0.1), mass=10.0, position=(0.0, 0.0, 0.05))
+        scene.add_body("falls", shape, density=1000.0, position=(0.0, 0.0, height + gap))
+        run = dal.Simulation(scene, dt=dt, coordinates=coordinates, method="time_stepping")
+        for _ in range(4):
+            run.advance(dt)
+            assert run.state.position[-1, 2] + 0.5 * dt * run.state.velocity[-1, 2] > height - 1e-6

@@ -147,12 +147,12 @@ def driven_distance(body, h, tables):
 
 
 @njit
-def outruns(h, with_forces, bounced, motion, tables):
+def outruns(h, bounced, motion, tables):
     """Whether some body is so much faster after the impulses that it may meet what detection did not look for within h (s);
     if elastic bodies `bounced`, any that is faster. Extends the `travel` of these bodies, and marks them (`collide.near`)."""
     found = False
     for i in range(tables.stepping.thickness.shape[0]):
-        if body_outruns(i, h, with_forces, bounced, motion, tables):
+        if body_outruns(i, h, bounced, motion, tables):
             if not found:
                 begin_near(tables.collision)
             mark_near(i, tables.collision)
@@ -161,7 +161,7 @@ def outruns(h, with_forces, bounced, motion, tables):
 
 
 @njit
-def body_outruns(i, h, with_forces, bounced, motion, tables):
+def body_outruns(i, h, bounced, motion, tables):
     """The same of body i."""
     stepping, travel, at = tables.stepping, tables.collision.travel, MOTION * i
     thickness = load(stepping.thickness, i)
@@ -170,8 +170,6 @@ def body_outruns(i, h, with_forces, bounced, motion, tables):
     beyond -= 0.5 * stepping.options[0].margin
     if beyond <= 0.0 or thickness == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
         return False
-    if with_forces:
-        beyond -= h * h * load(motion, at + INVERSE_MASS) * norm(load3(tables.system.kinematics[i].force))
     if beyond <= (0.0 if bounced else OUTRUN * thickness):
         return False
     store(travel, 2 * i, max(moved, load(travel, 2 * i)))

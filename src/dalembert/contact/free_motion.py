@@ -101,7 +101,7 @@ def resolve_on_way(t, h, known, y, dydt, tables):
     if concerns_few(tables):
         status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
         if not known:
-            set_travel(options.dt, tables.system.settings[0].rigid, tables.system.kinematics, tables.collision)
+            set_travel(options.dt, False, tables)
         if status == OK:
             status = resolve_impact(h, y, tables)
         if status != ELSEWHERE:

@@ -45,7 +45,9 @@ from .restitution import (
     SWEEPS,
     gap_bias,
     interpolate,
+    kept_share,
     largest_share,
+    weaken_impact,
 )
 from .rows import Rows, bound_rate, contact_velocity, push_bound, push_contact
 from .tables import (
@@ -54,6 +56,7 @@ from .tables import (
     INVERSE_NORMAL,
     MAKE_IMPACTS,
     OFF,
+    PUSH_IMPACTS,
     RESPONSE,
     ROW,
     ContactTables,
@@ -101,14 +104,19 @@ def bounces(tables: Any) -> bool:
 def velocity(row, own, tables):
     """(n, t, s) of a striker at the velocities in `motion`, without those of moving surfaces along the normal; the rate of a
     stop toward the inside."""
-    stepping, motion = tables.stepping, tables.stepping.motion
     if row.bound >= 0:
         return rate_of(row.bound, own, tables), 0.0, 0.0
-    along = load(stepping.surface_speeds, row.contact)
+    return speed_of_contact(row.contact, own, tables)
+
+
+@njit
+def speed_of_contact(i, own, tables):
+    """(n, t, s) of contact i, likewise."""
+    motion, along = tables.stepping.motion, load(tables.stepping.surface_speeds, i)
     if in_joint_space(tables):
-        u = contact_velocity(row.contact, motion, own.rows)
+        u = contact_velocity(i, motion, own.rows)
         return u[0] - along, u[1], u[2]
-    contact = tables.collision.contacts[row.contact]
+    contact = tables.collision.contacts[i]
     n, t, s = axes_of(contact)
     u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
     return dot(n, u) - along, dot(t, u), dot(s, u)
@@ -574,13 +582,15 @@ def keep_impulses(forget, count, own, tables):
     stepping, contacts = tables.stepping, tables.collision.contacts
     for k in range(count):
         row = own.strikers[k]
+        u = velocity(row, own, tables)[0]
         if row.bound >= 0:
-            stepping.bounds[row.bound].impact = row.total[0]
+            stepping.bounds[row.bound].impact, stepping.bounds[row.bound].impact_speed = row.total[0], u
             if forget:
                 stepping.bounds[row.bound].impulse = 0.0
             continue
         for c in range(3):
             stepping.impacts[3 * row.contact + c] = row.total[c]
+        store(stepping.impact_speeds, row.contact, u)
         if forget:
             store3(contacts[row.contact].impulse, (0.0, 0.0, 0.0))
 
@@ -623,13 +633,40 @@ def push_impacts(own, tables):
     return OK
 
 
+@njit
+def weaken_mechanisms(own, tables):
+    """The same as `restitution.weaken_impacts` for the contacts and stops of mechanisms; `answer` becomes whether there was
+    something to weaken. Returns a status."""
+    collision, stepping, some = tables.collision, tables.stepping, False
+    for k in range(collision.counts[ISLANDS]):
+        island = collision.islands[k]
+        if not is_mechanism(island, tables):
+            continue
+        for i in range(island.first, island.end):
+            if stepping.impacts[3 * i] > 0.0:
+                some = weaken_impact(i, speed_of_contact(i, own, tables)[0], island.aim, tables) or some
+        for m in range(island.first_member, island.end_member):
+            member = stepping.members[collision.members[m]]
+            for i in range(member.first_bound, member.end_bound):
+                bound = stepping.bounds[i]
+                if bound.impact > 0.0 and bound.response != OFF:
+                    u, inverse = rate_of(i, own, tables), 1.0 / bound.response
+                    share = kept_share(bound.impact, inverse, bound.impact_speed, u, island.aim)
+                    bound.impact *= share
+                    some = some or share < 1.0
+    stepping.answer[0] = 1.0 if some else 0.0
+    return OK
+
+
 _floats = viewer(np.float64)
 
 
 @njit
 def impacts_task(task, h, own, tables):
-    """MAKE_IMPACTS within h (s), or PUSH_IMPACTS. Returns a status."""
-    return make_impacts(h, own, tables) if task == MAKE_IMPACTS else push_impacts(own, tables)
+    """MAKE_IMPACTS within h (s), PUSH_IMPACTS or WEAKEN_IMPACTS. Returns a status."""
+    if task == MAKE_IMPACTS:
+        return make_impacts(h, own, tables)
+    return push_impacts(own, tables) if task == PUSH_IMPACTS else weaken_mechanisms(own, tables)
 
 
 def impacts_entry(data, task, h, y, n, out, m):

@@ -140,7 +140,7 @@ def outrun_nearby(h, bounced, tables):
     counts, members, found = tables.collision.counts, tables.collision.members, False
     first = tables.collision.marks.shape[0] - 1
     for m in range(first, first + counts[NEAR_MEMBERS]):
-        found = body_outruns(members[m], h, False, bounced, tables.stepping.motion, tables) or found
+        found = body_outruns(members[m], h, bounced, tables.stepping.motion, tables) or found
     return found
 
 

@@ -27,7 +27,8 @@ Islands with joints, and all in joint coordinates, have the same rounds with the
 take
 part: `mechanism_impacts`, which scenes without them do not compile.
 
-In order: the choice of bouncing contacts, the rounds of an island, one round, and the initial speeds.
+In order: the choice of bouncing contacts, the rounds of an island, one round, what other contacts add, and the initial
+speeds.
 """
 
 import math
@@ -52,6 +53,7 @@ from .tables import (
     RESPONSE,
     ROW,
     SPEEDS,
+    WEAKEN_IMPACTS,
     call_coordinates,
     copy_velocities,
     in_joint_space,
@@ -172,6 +174,7 @@ def make_impacts_of(island, h, tables):
             if number > 0 and not closes(island, h, tables):
                 for i in range(island.first, island.end):
                     store3(contacts[i].impulse, (0.0, 0.0, 0.0))
+            note_speeds(island, tables)
             return most if number > 0 else 0
         if number == 0 and is_wide(island, tables.collision):
             prepare_responses(island.first, island.end, contacts, stepping.motion, stepping.rows)
@@ -182,6 +185,7 @@ def make_impacts_of(island, h, tables):
             collide_with_friction(island, fastest, tables)
         for i in range(3 * island.first, 3 * island.end):
             impacts[i] += q[i]
+    note_speeds(island, tables)
     return most
 
 
@@ -397,6 +401,68 @@ def interpolate(share, now, first):
     return first if share == 1.0 else now + share * (first - now)
 
 
+# What contacts that do not bounce add -----------------------------------------------------------------------------------
+#
+# The solution without restitution follows for all contacts, and its impulses may raise a contact that bounced faster than
+# the rounds let it go. A block that rocks on an edge is an example: its weight loads the other edge within the step, and
+# that load would return what the bounce lost, again and again. So such a contact leaves with the speed that the rounds gave
+# it, by a smaller impulse, and the solution is made again.
+
+REPEATS = 4  # most such solutions
+EXCESS = 1e-3  # of the speed after the rounds, or the aim of the island: what may be added to it
+
+
+@njit
+def note_speeds(island, tables):
+    """Keep the normal velocities of the contacts of an island that bounced, after its rounds."""
+    stepping = tables.stepping
+    for i in range(island.first, island.end):
+        if stepping.impacts[3 * i] > 0.0:
+            store(stepping.impact_speeds, i, approach_velocity(i, stepping.motion, tables))
+
+
+@inlined
+def kept_share(impulse, inverse, speed, u, aim):
+    """The share of the impulse of a bounce that is left, where it went with `speed` after the rounds and has u now."""
+    excess = u - max(speed, 0.0)
+    if excess <= max(aim, EXCESS * abs(speed)):
+        return 1.0
+    return max(0.0, 1.0 - excess * inverse / impulse)
+
+
+@njit
+def weaken_impact(i, u, aim, tables):
+    """Weaken the impulse of a contact that bounced, if the normal velocity u is faster than after the rounds. Returns whether
+    it was."""
+    stepping = tables.stepping
+    impacts = stepping.impacts
+    if impacts[3 * i] <= 0.0:
+        return False
+    inverse = load(stepping.rows, ROW * i + INVERSE_NORMAL)
+    share = kept_share(impacts[3 * i], inverse, load(stepping.impact_speeds, i), u, aim)
+    for k in range(3 * i, 3 * i + 3):
+        impacts[k] *= share
+    return share < 1.0
+
+
+@njit
+def weaken_impacts(impacts, bounced, tables):
+    """Weaken what bounced and is faster now than after the rounds. impacts : whether islands without joints had some;
+    bounced : whether others had. Returns whether there was something to weaken."""
+    collision, stepping, some = tables.collision, tables.stepping, False
+    for k in range(collision.counts[ISLANDS] if impacts else 0):
+        island = collision.islands[k]
+        if island.jointed == 0:
+            for i in range(island.first, island.end):
+                some = weaken_impact(i, approach_velocity(i, stepping.motion, tables), island.aim, tables) or some
+    if bounced:
+        motion = stepping.motion
+        call_pointer(tables.callbacks[0].impacts, own_address(tables), WEAKEN_IMPACTS, 0.0, motion, motion)
+        some = some or stepping.answer[0] != 0.0
+        stepping.answer[0], stepping.answer[1] = 0.0, 0.0
+    return some
+
+
 # Where the solver starts ------------------------------------------------------------------------------------------------
 
 
@@ -448,10 +514,17 @@ def bounce_mechanisms(h, with_forces, impacts, y, tables):
     bounced, moved = answer[0] != 0.0, answer[1] != 0.0
     answer[0], answer[1] = 0.0, 0.0  # zero is what `limits_value` returns where there are no limits
     if status == OK and moved:
-        load_free_motion(h if with_forces else 0.0, 1 if bounced and not in_joint_space(tables) else impacts, y, tables)
-        if bounced:
-            call_pointer(address, own_address(tables), PUSH_IMPACTS, h, motion, motion)
+        load_after_impacts(h if with_forces else 0.0, impacts, bounced, y, tables)
     return bounced, status
+
+
+@njit
+def load_after_impacts(h, impacts, bounced, y, tables):
+    """Fill `motion` with the velocities without impulses but those of impacts, of mechanisms too if these `bounced`."""
+    load_free_motion(h, 1 if bounced and not in_joint_space(tables) else impacts, y, tables)
+    if bounced:
+        motion = tables.stepping.motion
+        call_pointer(tables.callbacks[0].impacts, own_address(tables), PUSH_IMPACTS, h, motion, motion)
 
 
 @njit

@@ -59,16 +59,16 @@ STRUCK = np.dtype(
 # A force on a coordinate within bounds (see `limits`): its row of the table of forces, its entry in the state's ledger, its
 # bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
 # impulses and at the start of the step, the distance to the stop, the response to a unit impulse (OFF: none) and the
-# compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop, that of a
-# displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the row of that table
-# that acts as this bound; −1 if none does. `freedom` is that of a joint of a tree, whose row of J is `sign` there and nothing
-# else, and `at` is where the state has its coordinate; −1 of others.
+# compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop and the rate after
+# them, that of a displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the
+# row of that table that acts as this bound; −1 if none does. `freedom` is that of a joint of a tree, whose row of J is
+# `sign` there and nothing else, and `at` is where the state has its coordinate; −1 of others.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
      ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
-     ("first_impulse", "f8"), ("impact", "f8"), ("correction", "f8"), ("state", "i8"), ("soft", "i8"), ("freedom", "i8"),
-     ("at", "i8"), ("sign", "f8")],
+     ("first_impulse", "f8"), ("impact", "f8"), ("impact_speed", "f8"), ("correction", "f8"), ("state", "i8"),
+     ("soft", "i8"), ("freedom", "i8"), ("at", "i8"), ("sign", "f8")],
     align=True,
 )  # fmt: skip
 # A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
@@ -269,6 +269,7 @@ class Stepping(NamedTuple):
     first_motion: Any = column("packed", unit="m/s, rad/s", doc="`motion` before a round of `mechanism_impacts`")
     first_joint_impulses: Any = column("rows", unit="N s, N m s", doc="impulses of joints, likewise")
     impacts: Any = column("3 * contacts", unit="N s", doc="impulses of the impacts of a step, see `restitution`")
+    impact_speeds: Any = column("contacts", unit="m/s", doc="normal velocities after them, where there was one")
     kick: Any = column("MOTION * (bodies + 1)", unit="m/s, rad/s", doc="what forces add to the velocities in a step")
     bounds: Any = column(dtype=BOUND)
     soft: Any = column(dtype=SOFT)
@@ -375,8 +376,8 @@ DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island
 GIVEN_OF_ISLAND = 32  # its `given` and `given_bounds`, of packed speeds y
 # Tasks over the rows of one island
 WARM_START_ROWS, SWEEP_ROWS, RESIDUAL_OF_ROWS, SWEEP_POSITIONS_OF_ROWS = range(27, 31)
-# Tasks of the impacts of mechanisms: find them within h (s); apply their impulses to `motion`
-MAKE_IMPACTS, PUSH_IMPACTS = 33, 34
+# Tasks of the impacts of mechanisms: find them within h (s); apply their impulses to `motion`; weaken them
+MAKE_IMPACTS, PUSH_IMPACTS, WEAKEN_IMPACTS = 33, 34, 42
 
 
 # Tasks of surface laws: rolling, torsional and Stribeck friction, and compliance. Those of one island get its number.

@@ -30,7 +30,7 @@ from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from .fast import ignore_far_ahead, is_fast, moves_little, note_contacts, outruns, show_start, show_velocities
+from .fast import OUTRUN, ignore_far_ahead, is_fast, moves_little, note_contacts, outruns, show_start, show_velocities
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .nearby import add_nearby, concerns_few, exchange_nearby, forget_nearby, solve_marked
@@ -38,13 +38,16 @@ from .parallel import BIASES, SAVE_IMPULSES, over_all_contacts, prepare_rows, sh
 from .position_correction import apply_correction, plan_correction
 from .restitution import (
     ELASTIC_ROUNDS,
+    REPEATS,
     add_impacts,
     bounce_mechanisms,
     gap_bias,
+    load_after_impacts,
     load_free_motion,
     load_speeds,
     make_impacts,
     set_bias,
+    weaken_impacts,
 )
 from .solve import solve_impulses
 from .tables import (
@@ -118,19 +121,13 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         return NEED_ROOM
     stepping.report[0].unnoted = 1
     reach = options.dt if options.fast != 0 else h
-    set_travel(reach, tables.system.settings[0].rigid, tables.system.kinematics, collision)
+    set_travel(reach, with_forces, tables)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
     watched = not joint_space or tables.system.commands.shape[0] == 0
     calm = watched and status == OK and moves_little(tables)
     few, nearby = concerns_few(tables), False
-    while (
-        watched
-        and not calm
-        and status == OK
-        and looks < MOST_LOOKS
-        and outruns_detection(reach, with_forces, bounced, tables)
-    ):
+    while watched and not calm and status == OK and looks < MOST_LOOKS and outruns_detection(reach, bounced, tables):
         keep_detection(True, tables)
         status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
         nearby = status != ELSEWHERE
@@ -187,13 +184,13 @@ def solve_outrun(h, reach, corrected, y, tables):
 
 
 @njit
-def outruns_detection(reach, with_forces, bounced, tables):
+def outruns_detection(reach, bounced, tables):
     """Whether some body may meet what was not looked for, see `fast.outruns`; in joint coordinates shows the velocities of
     bodies first."""
     if in_joint_space(tables):
         show_velocities(tables)
-        return outruns(reach, with_forces, bounced, tables.stepping.search_motion, tables)
-    return outruns(reach, with_forces, bounced, tables.stepping.motion, tables)
+        return outruns(reach, bounced, tables.stepping.search_motion, tables)
+    return outruns(reach, bounced, tables.stepping.motion, tables)
 
 
 @njit
@@ -315,13 +312,18 @@ def fill_rows(h, with_forces, before, y, tables):
 
 
 @njit
-def set_travel(h, bodies, kinematics, collision):
-    """h |v| and h |ω| of each body: the reach of collision detection within the step."""
-    travel = collision.travel
-    for i in range(bodies):
+def set_travel(h, with_forces, tables):
+    """h |v| and h |ω| of each body: the reach of collision detection within the step. With forces, half of what they add to
+    v counts as well: the other half is in the margin (`methods.contact`), as of two bodies only one may be held."""
+    travel, kinematics, bodies = tables.collision.travel, tables.system.kinematics, tables.system.bodies
+    for i in range(tables.system.settings[0].rigid):
         kin = kinematics[i]
-        travel[2 * i] = h * norm(load3(kin.v))
-        travel[2 * i + 1] = h * norm(load3(kin.omega))
+        v = load3(kin.v)
+        travel[2 * i], travel[2 * i + 1] = h * norm(v), h * norm(load3(kin.omega))
+        if with_forces:
+            later = h * norm(add_scaled(v, 0.5 * h * bodies[i].inverse_mass, load3(kin.force)))
+            most = OUTRUN * load(tables.stepping.thickness, i)
+            travel[2 * i] += min(max(later - load(travel, 2 * i), 0.0), most)
 
 
 # Impulses and biases ----------------------------------------------------------------------------------------------------
@@ -350,6 +352,11 @@ def find_impulses(h, with_forces, y, tables):
         if status == OK:
             status = solve_impulses(tables)
     if impacts != 0 or bounced:
+        repeats = 0
+        while status == OK and repeats < REPEATS and weaken_impacts(impacts != 0, bounced, tables):
+            load_after_impacts(h if with_forces else 0.0, impacts, bounced, y, tables)
+            status = solve_impulses(tables)
+            repeats += 1
         add_impacts(tables)
     return impacts == ELASTIC_ROUNDS or bounced, status
 

@@ -49,7 +49,9 @@ from ..settings import ContactSolverName
 
 TIME_STEPPING = "time_stepping"
 ALIASES = {"converging": "interior_point"}  # of solvers
-MARGIN = 0.02  # of the size of the smallest body that collides: pairs nearer than this have contacts
+# Of the size of the smallest body that collides: pairs nearer than this have contacts, or nearer than what falls from rest
+# moves in a step, up to the second
+MARGIN, MOST_MARGIN = 0.02, 0.25
 SLEEP_SPEED = 0.01  # sizes of that body per second: slower bodies may fall asleep
 
 
@@ -115,17 +117,18 @@ class FixedSteps(Method):
                 "dry friction, a motor, a motion or a spring; use another method"
             )
         require_agreement(model.size, mechanism.system, collision)
-        settings, entry = self._settings(size, stop_unsolved), contact_entry(model, whole_size)
+        settings, entry = self._settings(size, model.scene.gravity, stop_unsolved), contact_entry(model, whole_size)
         if isinstance(mechanism, JointMechanism):
             return JointContactStepper(mechanism, collision, entry, settings, events)
         return ContactStepper(model, mechanism, collision, entry, settings, events)
 
-    def _settings(self, size: float, stop_unsolved: bool) -> StepSettings:
-        """size : of the smallest thing that touches, m."""
-        own = SOLVERS[self.solver]
+    def _settings(self, size: float, gravity: Any, stop_unsolved: bool) -> StepSettings:
+        """size : of the smallest thing that touches, m. gravity : m/s²."""
+        own, falls = SOLVERS[self.solver], float(np.linalg.norm(gravity)) * step_of(self) ** 2
         return StepSettings(
             step_of(self), self.solver, own.iterations if self.iterations is None else self.iterations,
-            own.tolerance if self.tolerance is None else float(self.tolerance), MARGIN * size,
+            own.tolerance if self.tolerance is None else float(self.tolerance),
+            min(max(MARGIN * size, falls), MOST_MARGIN * size),
             max(own.slop * size, ROUNDING), stop_unsolved, self.threads,
             0.0 if self.sleep_after is None else float(self.sleep_after), SLEEP_SPEED * size,
             self.solver == DEFAULT and self.iterations is None,
