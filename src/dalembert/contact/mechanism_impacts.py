@@ -637,7 +637,7 @@ def push_impacts(own, tables):
 def weaken_mechanisms(own, tables):
     """The same as `restitution.weaken_impacts` for the contacts and stops of mechanisms; `answer` becomes whether there was
     something to weaken. Returns a status."""
-    collision, stepping, some = tables.collision, tables.stepping, False
+    collision, stepping, forces, some = tables.collision, tables.stepping, tables.system.forces, False
     for k in range(collision.counts[ISLANDS]):
         island = collision.islands[k]
         if not is_mechanism(island, tables):
@@ -650,8 +650,8 @@ def weaken_mechanisms(own, tables):
             for i in range(member.first_bound, member.end_bound):
                 bound = stepping.bounds[i]
                 if bound.impact > 0.0 and bound.response != OFF:
-                    u, inverse = rate_of(i, own, tables), 1.0 / bound.response
-                    share = kept_share(bound.impact, inverse, bound.impact_speed, u, island.aim)
+                    u, inverse, e = rate_of(i, own, tables), 1.0 / bound.response, forces[bound.force].restitution
+                    share = kept_share(bound.impact, inverse, e, bound.impact_speed, u, island.aim)
                     bound.impact *= share
                     some = some or share < 1.0
     stepping.answer[0] = 1.0 if some else 0.0

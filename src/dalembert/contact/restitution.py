@@ -409,7 +409,7 @@ def interpolate(share, now, first):
 # it, by a smaller impulse, and the solution is made again.
 
 REPEATS = 4  # most such solutions
-EXCESS = 1e-3  # of the speed after the rounds, or the aim of the island: what may be added to it
+EXCESS = 0.1  # of the speed that the bounce lost, or the aim of the island: what may be added to the speed after the rounds
 
 
 @njit
@@ -422,10 +422,10 @@ def note_speeds(island, tables):
 
 
 @inlined
-def kept_share(impulse, inverse, speed, u, aim):
+def kept_share(impulse, inverse, restitution, speed, u, aim):
     """The share of the impulse of a bounce that is left, where it went with `speed` after the rounds and has u now."""
     excess = u - max(speed, 0.0)
-    if excess <= max(aim, EXCESS * abs(speed)):
+    if excess <= max(aim, EXCESS * (1.0 - restitution) * abs(speed)):
         return 1.0
     return max(0.0, 1.0 - excess * inverse / impulse)
 
@@ -439,7 +439,8 @@ def weaken_impact(i, u, aim, tables):
     if impacts[3 * i] <= 0.0:
         return False
     inverse = load(stepping.rows, ROW * i + INVERSE_NORMAL)
-    share = kept_share(impacts[3 * i], inverse, load(stepping.impact_speeds, i), u, aim)
+    restitution = tables.collision.contacts[i].restitution
+    share = kept_share(impacts[3 * i], inverse, restitution, load(stepping.impact_speeds, i), u, aim)
     for k in range(3 * i, 3 * i + 3):
         impacts[k] *= share
     return share < 1.0
