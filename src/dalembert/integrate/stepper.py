@@ -19,6 +19,7 @@ from ..core.interrupt import Pace, poll
 from ..core.status import EVENT, OK, NoSolution
 
 SAME_STEP = 1e-9  # of a step: a time this close to the end of a step is that end
+MOST_ASKED = 100  # times that compiled code may ask for room, one after another, while no table grows
 
 
 class Stepper(ABC):
@@ -58,9 +59,15 @@ class Stepper(ABC):
         return False
 
     def call_with_room(self, call: Callable[[], int]) -> int:
-        """Call compiled code, again after each time that it finds too little room for contacts. Returns its status."""
+        """Call compiled code, again after each time that it finds too little room for contacts. Returns its status. Raises
+        RuntimeError where it asks again and again, and no table grows."""
+        room, asked = self.room(), 0
         while (status := call()) == self.need_room:
             self.grow()
+            before, room = room, self.room()
+            asked = asked + 1 if room == before else 0
+            if asked > MOST_ASKED:
+                raise RuntimeError(f"compiled code asked {asked} times for room in tables of {room}, which did not grow")
         return status
 
     def grow(self) -> None:
