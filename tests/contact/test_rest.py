@@ -65,7 +65,7 @@ def test_a_pile_of_all_shapes_and_masses_comes_to_rest_and_then_sleeps():
     run.advance(2.0)
     speeds = np.linalg.norm(run.state.velocity, axis=1)
     assert np.median(speeds) < 1e-4
-    run.advance(1.25)
+    run.advance(2.0)
     assert len(run.asleep) == 27
 
 

@@ -409,7 +409,9 @@ def interpolate(share, now, first):
 # it, by a smaller impulse, and the solution is made again.
 
 REPEATS = 4  # most such solutions
-EXCESS = 0.1  # of the speed that the bounce lost, or the aim of the island: what may be added to the speed after the rounds
+EXCESS = (
+    0.1  # of the speed that the bounce lost, or the aim of the island: what may be added to the speed after the rounds
+)
 
 
 @njit

@@ -85,7 +85,8 @@ class StepSettings(NamedTuple):
     """How a step is made.
 
     dt : s. solver : a name of `solvers.SOLVERS`. iterations : most iterations of the solver. tolerance : m/s, the residual
-    at which it stops. margin : m, within which collision detection finds pairs. slop : m, overlap that is tolerated.
+    at which it stops. margin : m, within which collision detection finds pairs. fall : m, half of what weight moves a body by
+    in a step. slop : m, overlap that is tolerated.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
     sleep_after : s of rest after which bodies in contact sleep; zero: never. sleep_speed : m/s, below which bodies are at
     rest. finishes : whether islands that sweeps leave unsolved go to the converging solver."""
@@ -95,6 +96,7 @@ class StepSettings(NamedTuple):
     iterations: int
     tolerance: float
     margin: float
+    fall: float
     slop: float
     stop_unsolved: bool
     threads: int
@@ -117,6 +119,7 @@ def make_stepping(
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
     options.tolerance, options.ledger = settings.tolerance, ledger
     options.separates = SOLVERS[settings.solver].separates
+    options.fall = settings.fall
     options.slop, options.finishes = settings.slop, settings.finishes
     steady = (system.forces.kind == FIELD) | (system.forces.implicit != 0)
     if joint_space:  # where what falls is seen ahead without it: see `joint_space.show_falling`

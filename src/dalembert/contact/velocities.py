@@ -30,7 +30,7 @@ from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from .fast import OUTRUN, ignore_far_ahead, is_fast, moves_little, note_contacts, outruns, show_start, show_velocities
+from .fast import ignore_far_ahead, is_fast, moves_little, note_contacts, outruns, show_start, show_velocities
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .nearby import add_nearby, concerns_few, exchange_nearby, forget_nearby, solve_marked
@@ -313,17 +313,14 @@ def fill_rows(h, with_forces, before, y, tables):
 
 @njit
 def set_travel(h, with_forces, tables):
-    """h |v| and h |ω| of each body: the reach of collision detection within the step. With forces, half of what they add to
-    v counts as well: the other half is in the margin (`methods.contact`), as of two bodies only one may be held."""
-    travel, kinematics, bodies = tables.collision.travel, tables.system.kinematics, tables.system.bodies
+    """h |v| and h |ω| of each body: the reach of collision detection within the step. With forces, half of what weight adds
+    counts as well; the other half is in the margin, as of two bodies only one may be held."""
+    travel, kinematics = tables.collision.travel, tables.system.kinematics
+    fall = tables.stepping.options[0].fall if with_forces else 0.0
     for i in range(tables.system.settings[0].rigid):
         kin = kinematics[i]
-        v = load3(kin.v)
-        travel[2 * i], travel[2 * i + 1] = h * norm(v), h * norm(load3(kin.omega))
-        if with_forces:
-            later = h * norm(add_scaled(v, 0.5 * h * bodies[i].inverse_mass, load3(kin.force)))
-            most = OUTRUN * load(tables.stepping.thickness, i)
-            travel[2 * i] += min(max(later - load(travel, 2 * i), 0.0), most)
+        travel[2 * i] = h * norm(load3(kin.v)) + fall
+        travel[2 * i + 1] = h * norm(load3(kin.omega))
 
 
 # Impulses and biases ----------------------------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ class Stepper(ABC):
             before, room = room, self.room()
             asked = asked + 1 if room == before else 0
             if asked > MOST_ASKED:
-                raise RuntimeError(f"compiled code asked {asked} times for room in tables of {room}, which did not grow")
+                raise RuntimeError(
+                    f"compiled code asked {asked} times for room in tables of {room}, which did not grow"
+                )
         return status
 
     def grow(self) -> None:

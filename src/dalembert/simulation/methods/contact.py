@@ -118,18 +118,18 @@ class FixedSteps(Method):
             )
         require_agreement(model.size, mechanism.system, collision)
         settings, entry = self._settings(size, model.scene.gravity, stop_unsolved), contact_entry(model, whole_size)
-        if isinstance(mechanism, JointMechanism):
-            return JointContactStepper(mechanism, collision, entry, settings, events)
+        if isinstance(mechanism, JointMechanism):  # what falls is seen ahead by `joint_space.show_falling`
+            return JointContactStepper(mechanism, collision, entry, settings._replace(fall=0.0), events)
         return ContactStepper(model, mechanism, collision, entry, settings, events)
 
     def _settings(self, size: float, gravity: Any, stop_unsolved: bool) -> StepSettings:
         """size : of the smallest thing that touches, m. gravity : m/s²."""
         own, falls = SOLVERS[self.solver], float(np.linalg.norm(gravity)) * step_of(self) ** 2
+        falls = min(falls, MOST_MARGIN * size)
         return StepSettings(
             step_of(self), self.solver, own.iterations if self.iterations is None else self.iterations,
             own.tolerance if self.tolerance is None else float(self.tolerance),
-            min(max(MARGIN * size, falls), MOST_MARGIN * size),
-            max(own.slop * size, ROUNDING), stop_unsolved, self.threads,
+            max(MARGIN * size, falls), 0.5 * falls, max(own.slop * size, ROUNDING), stop_unsolved, self.threads,
             0.0 if self.sleep_after is None else float(self.sleep_after), SLEEP_SPEED * size,
             self.solver == DEFAULT and self.iterations is None,
         )  # fmt: skip
