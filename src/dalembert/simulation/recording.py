@@ -43,6 +43,12 @@ FURTHER_FRAMES = (
 )
 
 
+def square(values: np.ndarray) -> float:
+    """The sum of the squares of values (n,). Not `values @ values`: for large n that starts a thread of a BLAS library, which
+    waits for more work without sleep, and takes a core from the threads of a step."""
+    return float(np.einsum("i,i", values, values))
+
+
 class Recorder:
     """Collects frames: state, angular velocities, energies, reactions, errors of the joints, and contacts.
 
@@ -72,7 +78,7 @@ class Recorder:
         """
         self.mechanism(MEASURE, time, y, self._dydt)
         numbers = (y, self.system.energies[:2], self.system.error, self.system.rates)
-        if not all(part @ part < LARGEST or (np.abs(part) < LARGEST).all() for part in numbers):
+        if not all(square(part) < LARGEST or (np.abs(part) < LARGEST).all() for part in numbers):
             return False
         wrenches = self.system.wrenches.reshape(-1, 6)
         frames = self.frames
