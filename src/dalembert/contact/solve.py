@@ -172,7 +172,7 @@ def finish(number, tables):
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 # Of what the weight adds to the speed in a step: the speed of an island (rms), and that of its fastest body
 SLOW, STILL = 0.1, 0.01
-MANY_SWEEPS = 1000  # most sweeps over a large island
+MANY_SWEEPS = 32 * CYCLE  # most sweeps over a large island
 SWEEPS_BELOW_AIM = 32  # over a slow one, where no factorization follows
 
 
@@ -271,7 +271,7 @@ def sweep(island, most, propagates, resting, tables):
     may_carry, sweeps, resting_sweeps = has_momentum(island, tables), 0, 0  # with momentum; while `resting`
     at_start, rounded = island.iterations == 0, False  # whether sweeps are in single precision
     look, cycles, above = CYCLE, 1, -1  # when the unsolved contacts are looked at next; how many there were
-    calm = False  # whether cycles have the small momentum alone
+    calm, carried = False, False  # whether cycles have the small momentum alone; whether sweeps had momentum
     if resting:
         save_start(island, tables)
     while island.iterations < end and status == OK:
@@ -326,6 +326,9 @@ def sweep(island, most, propagates, resting, tables):
                 island.residual = max(island.residual, limits_value(LIMITS_RESIDUAL, tables))
             if island.residual <= enough:
                 break
+    if carried and island.residual > enough and tables.stepping.options[0].finishes != 0:
+        sweep_locally(above, cycles, island, tables)
+        island.residual = over_contacts(RESIDUAL, island, tables)
     move_impulses(STORE, island, tables)
     return status
 
