@@ -406,12 +406,10 @@ def interpolate(share, now, first):
 # The solution without restitution follows for all contacts, and its impulses may raise a contact that bounced faster than
 # the rounds let it go. A block that rocks on an edge is an example: its weight loads the other edge within the step, and
 # that load would return what the bounce lost, again and again. So such a contact leaves with the speed that the rounds gave
-# it, by a smaller impulse, and the solution is made again.
+# it, by a smaller impulse, and the solution is made again. What is below the aim of the island may be added to the speed.
 
 REPEATS = 4  # most such solutions
-EXCESS = (
-    0.1  # of the speed that the bounce lost, or the aim of the island: what may be added to the speed after the rounds
-)
+EXCESS = 0.1  # of the speed that the bounce lost: what may be added to that after the rounds
 
 
 @njit
