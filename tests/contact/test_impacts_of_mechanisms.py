@@ -197,5 +197,5 @@ def test_a_robot_on_bouncing_feet_comes_to_rest(restitution, coordinates):
     for _ in range(20):
         run.advance(dt)
         forces.append([sum(abs(c.force[2]) for c in run.contacts if f"foot {n}" in (c.a, c.b)) for n in range(4)])
-    assert np.ptp(forces, axis=0) == pytest.approx(np.zeros(4), abs=0.02)
+    assert np.ptp(forces, axis=0) == pytest.approx(np.zeros(4), abs=0.01)
     assert np.sum(forces, axis=1) == pytest.approx(2.8 * G, rel=1e-3)

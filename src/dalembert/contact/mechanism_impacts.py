@@ -43,10 +43,12 @@ from .restitution import (
     SMOOTH,
     SOLVED,
     SWEEPS,
+    does_not_rest,
     gap_bias,
     interpolate,
     kept_share,
     largest_share,
+    touches,
     weaken_impact,
 )
 from .rows import Rows, bound_rate, contact_velocity, push_bound, push_contact
@@ -331,19 +333,7 @@ def bias_of(row, h, tables):
         gap = max(bound.gap, 0.0)
         return gap / h, bound.impulse > 0.0 or gap <= CLOSED * slop
     contact = tables.collision.contacts[row.contact]
-    return gap_bias(contact, h, slop), contact.impulse[0] > 0.0 or contact.separation <= CLOSED * slop
-
-
-@inlined
-def bounces_now(row, v, h, tables):
-    """Whether a striker with normal velocity v bounces: the rule of `restitution.bounces_now`, with its own kick."""
-    w = v - row.kick[0]
-    gap_rate, touches = bias_of(row, h, tables)
-    if w >= 0.0 or gap_rate + v >= 0.0:
-        return False
-    if not touches and (row.restitution > ELASTIC or gap_rate + w < 0.0):
-        return True
-    return w < -row.least
+    return gap_bias(contact, h, slop), touches(contact, slop)
 
 
 @njit
@@ -356,7 +346,8 @@ def choose_strikers(count, h, own, tables):
         v = velocity(row, own, tables)[0]
         row.aim = math.inf
         store3(row.pulse, (0.0, 0.0, 0.0))
-        if not bounces_now(row, v, h, tables):
+        gap_rate, is_closed = bias_of(row, h, tables)
+        if not does_not_rest(v - row.kick[0], v, gap_rate, is_closed, row.restitution, row.least):
             continue
         find_response(row, tables)
         if row.inverse > 0.0:
@@ -578,7 +569,8 @@ def bounce_island(island, h, own, tables):
 
 @njit
 def keep_impulses(forget, count, own, tables):
-    """Write the impulses of all rounds of an island, and `forget` those of the last step."""
+    """Write the impulses of all rounds of an island and the velocities after them, and `forget` the impulses of the last
+    step."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     for k in range(count):
         row = own.strikers[k]

@@ -24,8 +24,7 @@ of one pair of bodies, and contacts that close at the same time. Approaches that
 by the solution without restitution, which follows for all contacts.
 
 Islands with joints, and all in joint coordinates, have the same rounds with the responses of their joints, and stops
-take
-part: `mechanism_impacts`, which scenes without them do not compile.
+take part: `mechanism_impacts`, which scenes without them do not compile.
 
 In order: the choice of bouncing contacts, the rounds of an island, one round, what other contacts add, and the initial
 speeds.
@@ -96,16 +95,29 @@ def set_bias(contact, h, slop, before, u):
 
 @inlined
 def bounces_now(contact, h, slop, w, v, kick):
-    """Whether a contact with normal velocities w without and v with the kick of the forces bounces. What rests does not: no
-    faster than half the kick of one of its bodies, and touching, or too far to touch at w (in an elastic contact a gap is
-    enough)."""
-    bias = gap_bias(contact, h, slop)
-    if contact.restitution <= 0.0 or w >= 0.0 or bias + v >= 0.0:
+    """Whether a contact with normal velocities w without and v with the kick of the forces bounces. It rests if it is no
+    faster than half the kick of one of its bodies."""
+    if contact.restitution <= 0.0 or w >= 0.0:
         return False
-    is_apart = contact.impulse[0] <= 0.0 and contact.separation > CLOSED * slop
-    if is_apart and (contact.restitution > ELASTIC or bias + w < 0.0):
+    least = 0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
+    return does_not_rest(w, v, gap_bias(contact, h, slop), touches(contact, slop), contact.restitution, least)
+
+
+@inlined
+def touches(contact, slop):
+    """Whether a contact is closed, or bore force in the last step."""
+    return contact.impulse[0] > 0.0 or contact.separation <= CLOSED * slop
+
+
+@inlined
+def does_not_rest(w, v, gap_rate, is_closed, restitution, least):
+    """Whether what may bounce does, at velocities w without and v with the kick of the forces; gap_rate : gap / h. What rests
+    does not: no faster than `least`, and closed, or too far to close at w (if it is elastic, a gap is enough)."""
+    if w >= 0.0 or gap_rate + v >= 0.0:
+        return False
+    if not is_closed and (restitution > ELASTIC or gap_rate + w < 0.0):
         return True
-    return w < -0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
+    return w < -least
 
 
 # Rounds of impacts ------------------------------------------------------------------------------------------------------
@@ -432,12 +444,10 @@ def kept_share(impulse, inverse, restitution, speed, u, aim):
 
 @njit
 def weaken_impact(i, u, aim, tables):
-    """Weaken the impulse of a contact that bounced, if the normal velocity u is faster than after the rounds. Returns whether
-    it was."""
+    """Weaken the impulse of contact i, which bounced, if its normal velocity u is faster than after the rounds. Returns
+    whether it was."""
     stepping = tables.stepping
     impacts = stepping.impacts
-    if impacts[3 * i] <= 0.0:
-        return False
     inverse = load(stepping.rows, ROW * i + INVERSE_NORMAL)
     restitution = tables.collision.contacts[i].restitution
     share = kept_share(impacts[3 * i], inverse, restitution, load(stepping.impact_speeds, i), u, aim)
@@ -455,7 +465,8 @@ def weaken_impacts(impacts, bounced, tables):
         island = collision.islands[k]
         if island.jointed == 0:
             for i in range(island.first, island.end):
-                some = weaken_impact(i, approach_velocity(i, stepping.motion, tables), island.aim, tables) or some
+                if stepping.impacts[3 * i] > 0.0:
+                    some = weaken_impact(i, approach_velocity(i, stepping.motion, tables), island.aim, tables) or some
     if bounced:
         motion = stepping.motion
         call_pointer(tables.callbacks[0].impacts, own_address(tables), WEAKEN_IMPACTS, 0.0, motion, motion)

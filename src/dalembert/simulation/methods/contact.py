@@ -49,8 +49,8 @@ from ..settings import ContactSolverName
 
 TIME_STEPPING = "time_stepping"
 ALIASES = {"converging": "interior_point"}  # of solvers
-# Of the size of the smallest body that collides: pairs nearer than this have contacts, or nearer than what falls from rest
-# moves in a step, up to the second
+# Pairs have contacts if they are nearer than MARGIN, in sizes of the smallest body that collides, or nearer than a body falls
+# from rest in a step, up to MOST_MARGIN.
 MARGIN, MOST_MARGIN = 0.02, 0.25
 SLEEP_SPEED = 0.01  # sizes of that body per second: slower bodies may fall asleep
 
@@ -122,7 +122,7 @@ class FixedSteps(Method):
             return JointContactStepper(mechanism, collision, entry, settings._replace(fall=0.0), events)
         return ContactStepper(model, mechanism, collision, entry, settings, events)
 
-    def _settings(self, size: float, gravity: Any, stop_unsolved: bool) -> StepSettings:
+    def _settings(self, size: float, gravity: np.ndarray, stop_unsolved: bool) -> StepSettings:
         """size : of the smallest thing that touches, m. gravity : m/s²."""
         own, falls = SOLVERS[self.solver], float(np.linalg.norm(gravity)) * step_of(self) ** 2
         falls = min(falls, MOST_MARGIN * size)
