@@ -44,13 +44,15 @@ class Met:
         self.feature = np.array(manifold.feature)[:n]
 
 
-def pair_by(family, collision, margin):
-    """The manifold of colliders 0 and 1, by the C function of a family; `pairs[0]` remembers it."""
+def pair_by(family, collision, margin, loaded=()):
+    """The manifold of colliders 0 and 1, by the C function of a family; `pairs[0]` remembers it. loaded : the features that
+    bore force in the step before."""
     kinds = np.append(collision.colliders.kind, CYLINDER) if family == CONVEX_PAIR else collision.colliders.kind
     narrow = Narrow(kinds, lambda: collision)
     collision.functions[:] = narrow.addresses
     addresses = address_table(collision)
     collision.manifold.view(np.uint8)[:] = 0xFF
+    collision.manifold[0].feature[: len(loaded)] = loaded
     collision.scratch[:] = np.nan
     found = C_TYPE(int(narrow.addresses[family]))(addresses.ctypes.data, 0, margin, 0, 0, 0, 0)
     assert found == collision.manifold[0].points
@@ -66,8 +68,8 @@ class Two:
         pairs[0].b = 1
         self.tables = make_collision([Solid(a, 0), Solid(b, 1)])._replace(pairs=pairs)
 
-    def meet(self, pose_a, pose_b, margin=0.0, forget=True):
-        """The manifold at two poses (x, rotation matrix); `forget` the witness of the last call."""
+    def meet(self, pose_a, pose_b, margin=0.0, forget=True, loaded=()):
+        """The manifold at two poses (x, rotation matrix); `forget` the witness of the last call. loaded : see `pair_by`."""
         for place, (x, turn) in zip(self.tables.places, (pose_a, pose_b), strict=True):
             place.x = x
             place.rotation = np.asarray(turn).ravel()
@@ -75,7 +77,7 @@ class Two:
             self.tables.pairs[:] = 0
             self.tables.pairs[0].b = 1
         family = getattr(family_of, "py_func", family_of)(*self.tables.colliders.kind)
-        return pair_by(family, self.tables, margin)
+        return pair_by(family, self.tables, margin, loaded)
 
 
 class Solid3:

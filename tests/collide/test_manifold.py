@@ -17,7 +17,7 @@ def clip(
     count_a: int, count_b: int, x: float, y: float, z: float, margin: float, scratch: out(), manifolds: out(1, MANIFOLD)
 ) -> int:
     a, b = Polygon(count_a, 0), Polygon(count_b, 300)
-    return clip_faces(a, b, (x, y, z), margin, margin, scratch, manifolds[0])
+    return clip_faces(a, b, (x, y, z), margin, margin, 0, scratch, manifolds[0])
 
 
 def meet(a, b, normal=(0.0, 0.0, 1.0), margin=0.5, loaded=()):
@@ -109,7 +109,8 @@ def test_corners_that_bore_force_stay_beside_the_deepest(loaded):
     falls, and in the next step the other way."""
     angles = 2.0 * np.pi * (np.arange(7) + np.array([0.0, 0.3, 0.1, -0.2, 0.25, -0.1, 0.2])) / 7.0
     corners = np.stack([np.cos(angles), np.sin(angles), 1e-3 * (1.0 - np.cos(angles))], axis=1)
-    names = [256 * (LABEL_B + (i - 1) % 7) + LABEL_B + i for i in range(7)]
+    sides = [sorted((LABEL_B + (i - 1) % 7, LABEL_B + i)) for i in range(7)]
+    names = [256 * last + first for first, last in sides]
     met = meet(5.0 * SQUARE, corners, loaded=[names[i] for i in loaded])
     kept = {names.index(feature) for feature in met.feature}
     assert met.points == 4

@@ -16,6 +16,7 @@ from ..core.simd import load, store
 from .broad_phase import nine
 from .gjk import relative_pose
 from .manifold import (
+    LABEL_B,
     STRIDE,
     WORK,
     Plane,
@@ -277,18 +278,23 @@ def face_contact(box, k, other_box, turn, gap, tolerances, collision):
     f = scale(half_size(other, j2), axis_of(other_place, j2))
     eu, ev, ew, fu, fv, fw = dot(e, u), dot(e, v), dot(e, n), dot(f, u), dot(f, v), dot(f, n)
     frame = (add_scaled(load3(place.x), hk, n), u, v, n)
-    base = BY_FEATURE * (((turn > 0.0) * 6 + 2 * k + (sign > 0.0)) * 6 + 2 * j + (outward > 0.0))
+    if turn > 0.0:
+        base, own, label = name_of_faces(k, sign, j, outward), 0, LABEL_B
+    else:
+        base, own, label = name_of_faces(j, outward, k, sign), LABEL_B, 0
     count, at, grow = 0, WORK, 0.0
     while count == 0 and grow <= margin:
-        put_corner(WORK, cu + eu + fu, cv + ev + fv, cw + ew + fw, 0, scratch)
-        put_corner(WORK + STRIDE, cu - eu + fu, cv - ev + fv, cw - ew + fw, 1, scratch)
-        put_corner(WORK + 2 * STRIDE, cu - eu - fu, cv - ev - fv, cw - ew - fw, 2, scratch)
-        put_corner(WORK + 3 * STRIDE, cu + eu - fu, cv + ev - fv, cw + ew - fw, 3, scratch)
+        put_corner(WORK, cu + eu + fu, cv + ev + fv, cw + ew + fw, label, scratch)
+        put_corner(WORK + STRIDE, cu - eu + fu, cv - ev + fv, cw - ew + fw, label + 1, scratch)
+        put_corner(WORK + 2 * STRIDE, cu - eu - fu, cv - ev - fv, cw - ew - fw, label + 2, scratch)
+        put_corner(WORK + 3 * STRIDE, cu + eu - fu, cv + ev - fv, cw + ew - fw, label + 3, scratch)
         count, at = 4, WORK
         for side in range(4):
             s = 1.0 if side % 2 == 0 else -1.0
             nu, nv, h = (s, 0.0, hu) if side < 2 else (0.0, s, hv)
-            count, at = cut(count, at, nu, nv, h + grow, 4 + side, slack, scratch)
+            count, at = cut(
+                count, at, nu, nv, h + grow, own + (3 - 2 * side if side < 2 else 2 * side - 4), slack, scratch
+            )
         if abs(gap) <= graze and is_narrow(count, at, graze, scratch):
             return 0
         # Where corners or edges pass each other the rectangles do not overlap, and are made to; see `clip_faces`.
@@ -303,6 +309,14 @@ def face_contact(box, k, other_box, turn, gap, tolerances, collision):
         lowest = add_scaled(lowest, -math.copysign(1.0, fw), f)
         add_point(add_scaled(add(load3(place.x), lowest), -0.5 * gap, n), gap, base, manifold)
     return manifold.points
+
+
+@inlined
+def name_of_faces(ka, side_a, kb, side_b):
+    """What the names of points begin with between the faces on these sides of axes ka of a and kb of b. It is the same
+    whichever feature defines the normal, so that a point keeps its impulse where that changes. A side of a face has the label
+    of the corner that it starts from, in the order of `put_rectangle`, and `LABEL_B` more in b; see `clip_faces`."""
+    return BY_FEATURE * (6 * (2 * ka + (side_a > 0.0)) + 2 * kb + (side_b > 0.0))
 
 
 @njit
@@ -359,12 +373,12 @@ def edge_contact(pair, box_a, box_b, r, t, gap, margin, collision):
     kb, side_b = facing_side(place_b, scale(-1.0, n))
     put_rectangle(place_a, size_a, ka, side_a, POLYGON_A, scratch)
     put_rectangle(place_b, size_b, kb, side_b, POLYGON_B, scratch)
-    base = BY_FEATURE * (72 + 6 * (2 * ka + (side_a > 0.0)) + 2 * kb + (side_b > 0.0))
-    if clip_faces(Polygon(4, POLYGON_A), Polygon(4, POLYGON_B), n, margin, margin, scratch, manifold) == 0:
+    base = name_of_faces(ka, side_a, kb, side_b)
+    if clip_faces(Polygon(4, POLYGON_A), Polygon(4, POLYGON_B), n, margin, margin, base, scratch, manifold) == 0:
         p, d = supporting_edge(place_a, size_a, i, n)
         q, f = supporting_edge(place_b, size_b, j, scale(-1.0, n))
         near_a, near_b = nearest_points(p, d, q, f)
-        add_point(scale(0.5, (near_a[0] + near_b[0], near_a[1] + near_b[1], near_a[2] + near_b[2])), gap, 0, manifold)
-    for k in range(manifold.points):
-        manifold.feature[k] += base
+        add_point(
+            scale(0.5, (near_a[0] + near_b[0], near_a[1] + near_b[1], near_a[2] + near_b[2])), gap, base, manifold
+        )
     return manifold.points

@@ -51,7 +51,7 @@ from .gjk import (
     witness,
 )
 from .manifold import Polygon, add_point, clip_faces, start
-from .tables import DIRECTION, DISTANCE, POINTS, Collision
+from .tables import DIRECTION, DISTANCE, NO_FEATURE, POINTS, Collision
 
 # Small linear systems -------------------------------------------------------------------------------------------------
 # A few linear equations in scratch, which may depend on each other.
@@ -388,7 +388,9 @@ def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
 MOST_CORNERS = 64
 AT_A, AT_B = 0, 3 * MOST_CORNERS
 WITNESS_FEATURE = 1 << 40  # of the nearest points themselves
-SAME = 1e-9  # of the separation's scale: a manifold that is as deep as the nearest points needs no other
+# Of the smaller radius: a manifold that is as deep as the nearest points needs no other. Bodies at rest overlap by up to 1e-5
+# of their size, and of a flat end the point on the rim that is lowest then is another one in each step.
+SAME, SAME_AT_REST = 1e-9, 1e-5
 
 
 @njit
@@ -457,14 +459,25 @@ def convex_pair(pair, margin, collision):
     """
     scratch, manifold = collision.scratch, collision.manifold[0]
     start((0.0, 0.0, 0.0), manifold)
+    same = same_depth(manifold)
     status, separation = call_distance(pair, margin, collision)
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
     if status == FAR or not separation <= margin:
         return 0
     flat_patch(pair, load3(pair.axis), margin, margin, collision)
     radius = min(collision.colliders[pair.a].radius, collision.colliders[pair.b].radius)
-    keep_nearest(middle, separation, SAME * radius, manifold)
+    keep_nearest(middle, separation, same * radius, manifold)
     return manifold.points
+
+
+@njit
+def same_depth(manifold):
+    """SAME_AT_REST where two corners of a patch bore force in the step before, by the features that `recall_loaded` wrote;
+    else SAME."""
+    corners = 0
+    for k in range(POINTS):
+        corners += manifold.feature[k] != NO_FEATURE and manifold.feature[k] != WITNESS_FEATURE
+    return SAME_AT_REST if corners > 1 else SAME
 
 
 @njit
@@ -495,7 +508,7 @@ def flat_patch(pair, n, margin, widen, collision):
         back = (-n[0], -n[1], -n[2])
         count_b = supporting_face(collision.colliders[pair.b], collision.places[pair.b], back, AT_B, collision)
         if count_b > 0:
-            clip_faces(Polygon(count_a, AT_A), Polygon(count_b, AT_B), n, margin, widen, scratch, manifold)
+            clip_faces(Polygon(count_a, AT_A), Polygon(count_b, AT_B), n, margin, widen, 0, scratch, manifold)
 
 
 @njit

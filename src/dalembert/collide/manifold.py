@@ -95,17 +95,20 @@ def cut(count, at, nu, nv, offset, label, slack, scratch):
 
 @njit
 def name_corners(count, at, scratch):
-    """The name of a corner tells the edges that enter and leave it."""
+    """The name of a corner tells the edges that meet in it. Those of a polygon come in the order of their labels, as it goes
+    round the other way where the other polygon is the reference."""
     before = load(scratch, at + STRIDE * (count - 1) + 3)
     for i in range(count):
         k = at + STRIDE * i
         label = load(scratch, k + 3)
-        store(scratch, k + 4, 256.0 * before + label)
+        turned = count > 2 and label > before
+        store(scratch, k + 4, 256.0 * label + before if turned else 256.0 * before + label)
         before = label
 
 
 # Points of a manifold ---------------------------------------------------------------------------------------------------
 
+HELD = 10.0  # see `reduce_to_four`; the slack is 1e-6 of a size, and the overlap that is tolerated 1e-5 of one
 TIE = 1e-6  # relative: of two points nearly as far out, the first stays, so that rounding does not make points flicker
 
 
@@ -210,13 +213,14 @@ def reduce_to_four(count, at, slack, loaded, scratch):
     Corners that bore force in the last step, whose bits are in `loaded`, come before the others. Two corners near each other
     may otherwise take each other's place in every step: a body that rests on the one falls onto the other, and back.
 
-    slack : m, by which a later corner must be deeper than an earlier one to count as the deepest.
+    slack : m, by which a later corner must be deeper than an earlier one to count as the deepest; and a corner that bore no
+    force `HELD` times as much deeper than one that did, as bodies at rest overlap by about that.
     """
-    deepest = 0
-    for i in range(1, count):
-        if load(scratch, at + STRIDE * i + 2) < load(scratch, at + STRIDE * deepest + 2) - slack:
-            deepest = i
     everything = (1 << count) - 1
+    deepest, depth = lowest_corner(everything, slack, count, at, scratch)
+    held, held_depth = lowest_corner(loaded, slack, count, at, scratch)
+    if held_depth <= depth + HELD * slack:
+        deepest = held
     second, reach = farthest(deepest, loaded, count, at, scratch)
     if second == deepest:
         second, reach = farthest(deepest, everything, count, at, scratch)
@@ -230,6 +234,18 @@ def reduce_to_four(count, at, slack, loaded, scratch):
     if fourth < 0:
         fourth = outermost(corners, abs(largest), everything, count, at, scratch)
     return (3 if fourth < 0 else 4), (deepest, second, third, max(fourth, 0))
+
+
+@njit
+def lowest_corner(allowed, slack, count, at, scratch):
+    """(the first corner of those whose bits are in `allowed` that is the deepest within `slack`, its separation); ∞ where
+    there are none."""
+    found, least = 0, math.inf
+    for i in range(count):
+        separation = load(scratch, at + STRIDE * i + 2)
+        if (allowed >> i) & 1 == 1 and separation < least - slack:
+            found, least = i, separation
+    return found, least
 
 
 @njit
@@ -365,10 +381,11 @@ def facing(count, m):
 
 
 @njit
-def clip_faces(a, b, normal, margin, widen, scratch, manifold):
+def clip_faces(a, b, normal, margin, widen, base, scratch, manifold):
     """Fill the manifold of two convex polygons that touch along `normal` (unit, from a to b); returns its points.
 
     a, b : `Polygon` of 64 corners at most (world, m), before scratch[WORK]. The corners are overwritten.
+    base : added to the names of the points; see `store_points`.
 
     Seen along the normal, the polygons overlap in a convex patch. Its corners are kept where the gap between the planes of
     the polygons, along the normal, is at most `margin`; midway between them; at most four. The polygon that faces the normal
@@ -390,7 +407,7 @@ def clip_faces(a, b, normal, margin, widen, scratch, manifold):
     normal_b = polygon_normal(count_b, at_b, scratch)
     facing_a, facing_b = facing(count_a, normal_a), facing(count_b, normal_b)
     if max(facing_a, facing_b) < STEEP:
-        return join_edges(a, b, frame, margin, slack, scratch, manifold)
+        return join_edges(a, b, frame, margin, slack, base, scratch, manifold)
     by_a = facing_a >= (1.0 - SLACK) * facing_b
     m = normal_a if by_a else normal_b
     at = at_a if by_a else at_b
@@ -410,7 +427,7 @@ def clip_faces(a, b, normal, margin, widen, scratch, manifold):
     if n == 0:
         return 0
     name_corners(n, to, scratch)
-    return store_points(n, to, Plane(frame, slope, 0.5 * incident), margin, slack, 0, scratch, manifold)
+    return store_points(n, to, Plane(frame, slope, 0.5 * incident), margin, slack, base, scratch, manifold)
 
 
 @njit
@@ -441,7 +458,7 @@ def cut_by_sides(n, to, reference, side, grow, label, slack, scratch):
 
 
 @njit
-def join_edges(a, b, frame, margin, slack, scratch, manifold):
+def join_edges(a, b, frame, margin, slack, base, scratch, manifold):
     """Fill the manifold of points and edges: nearly parallel edges touch along what they have in common, others where they
     are nearest. Returns its points."""
     count_a, at_a = a
@@ -461,12 +478,12 @@ def join_edges(a, b, frame, margin, slack, scratch, manifold):
         n, to = cut(n, to, unit[0], unit[1], near + length, 1, slack, scratch)
         if n > 0:
             name_corners(n, to, scratch)
-            return store_points(n, to, Plane(frame, slope, 0.5), margin, slack, 0, scratch, manifold)
+            return store_points(n, to, Plane(frame, slope, 0.5), margin, slack, base, scratch, manifold)
     near_a, near_b = nearest_points(p, d, q, e)
     middle = scale(0.5, add(near_a, near_b))
     position = add_scaled(frame[0], middle[0], frame[1])
     position = add_scaled(add_scaled(position, middle[1], frame[2]), middle[2], frame[3])
-    add_near(position, near_b[2] - near_a[2], 256 * LABEL_B, margin, manifold)
+    add_near(position, near_b[2] - near_a[2], base + 256 * LABEL_B, margin, manifold)
     return manifold.points
 
 

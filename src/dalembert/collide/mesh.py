@@ -10,7 +10,7 @@ from ..core.jit import njit
 from ..core.math3 import add, add_scaled, dot, load3, matvec, matvec_t, scale, sub
 from ..scene.shapes.surfaces import with_area
 from .broad_phase import nine
-from .curved import NORMAL, POINT_A, POINT_B, SAME, call_distance, flat_patch, keep_nearest
+from .curved import NORMAL, POINT_A, POINT_B, call_distance, flat_patch, keep_nearest, same_depth
 from .gjk import FAR, core_radius, load_point, support
 from .manifold import MOST_CORNERS, convex_polygons, start
 from .polyhedron import BEHIND, is_free, is_over, lean, show
@@ -202,7 +202,7 @@ def mesh_contact(pair, margin, collision):
     n = matvec(turn, load3(face.normal))
     down = scale(-1.0, n)
     level = dot(n, load3(frame.x)) + face.offset
-    radius = core_radius(collider)
+    radius, same = core_radius(collider), same_depth(manifold)
     lowest = add_scaled(support(collider, place, vertices, down), -radius, n)
     gap = dot(n, lowest) - level
     if not gap <= margin:
@@ -218,7 +218,7 @@ def mesh_contact(pair, margin, collision):
         return push_along_found(pair, separation, margin, collision)
     flat_patch(pair, down, margin, 0.0, collision)
     if under:
-        keep_nearest(add_scaled(lowest, -0.5 * gap, n), gap, SAME * collider.radius, manifold)
+        keep_nearest(add_scaled(lowest, -0.5 * gap, n), gap, same * collider.radius, manifold)
     deepest = 0.5 * (gap + level - dot(n, support(collider, place, vertices, n)) - radius)
     if what == IF_SHALLOW:
         deepest = max(deepest, -max(margin, -2.0 * separation))
@@ -251,6 +251,7 @@ def push_along_found(pair, separation, margin, collision):
     """The manifold along the direction of the nearest points, as of any two convex shapes."""
     scratch, manifold = collision.scratch, collision.manifold[0]
     middle = scale(0.5, add(load_point(scratch, POINT_A), load_point(scratch, POINT_B)))
+    same = same_depth(manifold)
     flat_patch(pair, load3(pair.axis), margin, margin, collision)
-    keep_nearest(middle, separation, SAME * collision.colliders[pair.a].radius, manifold)
+    keep_nearest(middle, separation, same * collision.colliders[pair.a].radius, manifold)
     return manifold.points

@@ -273,7 +273,8 @@ def hull_contact(pair, gap, margin, collision):
     count_a = store_face(hull_a, place_a, face_a, POLYGON_A, collision)
     count_b = store_face(hull_b, place_b, face_b, POLYGON_B, collision)
     polygons = Polygon(count_a, POLYGON_A), Polygon(count_b, POLYGON_B)
-    if clip_faces(polygons[0], polygons[1], n, margin, margin, scratch, manifold) == 0:
+    base = BY_FEATURE * (FACES * face_a + face_b)
+    if clip_faces(polygons[0], polygons[1], n, margin, margin, base, scratch, manifold) == 0:
         if kind == EDGE_EDGE:
             p = world_point(hull_a, place_a, row_a.tail, vertices)
             q = world_point(hull_b, place_b, row_b.tail, vertices)
@@ -285,9 +286,7 @@ def hull_contact(pair, gap, margin, collision):
         else:
             corner = hull_support(hull_a, vertices, matvec_t(rotation_a, n))
             middle = add_scaled(add(load3(place_a.x), matvec(rotation_a, corner)), 0.5 * gap, n)
-        add_point(middle, gap, 0, manifold)
-    for k in range(manifold.points):
-        manifold.feature[k] += BY_FEATURE * (FACES * face_a + face_b)
+        add_point(middle, gap, base, manifold)
     return manifold.points
 
 

@@ -11,7 +11,7 @@ from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, n
 from ..core.simd import load, store
 from ..scene.shapes.dispatch import other_face
 from .broad_phase import nine
-from .curved import MOST_CORNERS, SAME, keep_nearest
+from .curved import MOST_CORNERS, keep_nearest, same_depth
 from .gjk import core_radius, core_support, hull_vertex, load_point, relative_pose
 from .manifold import STRIDE, Plane, add_near, clamp, nearest_parameters, put_corner, start, store_points
 
@@ -264,6 +264,7 @@ def convex_plane(pair, margin, collision):
     n = upward(place_b)
     back = scale(-1.0, n)
     start(back, manifold)
+    same = same_depth(manifold)
     axes, x, origin = nine(place_a.rotation), load3(place_a.x), load3(place_b.x)
     u = matvec_t(axes, back)
     p = add(x, matvec(axes, core_support(shape, collision.vertices, u)))
@@ -280,7 +281,7 @@ def convex_plane(pair, margin, collision):
     store_corners(count, shape.radius, place_b, margin, collision)
     separation = dot(n, sub(p, origin))
     if separation <= margin:
-        keep_nearest(add_scaled(p, -0.5 * separation, n), separation, SAME * shape.radius, manifold)
+        keep_nearest(add_scaled(p, -0.5 * separation, n), separation, same * shape.radius, manifold)
     return manifold.points
 
 

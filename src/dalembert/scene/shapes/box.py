@@ -73,9 +73,12 @@ def flat_normal(size, u):
 
 @njit
 def face(size, u, x, axes, scratch, at):
-    """The corners where the components of u that are not small have its signs."""
-    sx, sy, sz = math.copysign(size[0], u[0]), math.copysign(size[1], u[1]), math.copysign(size[2], u[2])
+    """The corners where the components of u that are not small have its signs. Their order does not depend on those that are,
+    which change their signs in a box at rest."""
     free_x, free_y, free_z = abs(u[0]) <= TILT, abs(u[1]) <= TILT, abs(u[2]) <= TILT
+    sx = size[0] if free_x else math.copysign(size[0], u[0])
+    sy = size[1] if free_y else math.copysign(size[1], u[1])
+    sz = size[2] if free_z else math.copysign(size[2], u[2])
     # Two free axes make a face, one an edge; a turn about the first and then the second visits the corners in order.
     count = 1
     e, f = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
