@@ -116,7 +116,7 @@ def test_the_points_that_bear_a_pile_stay_the_same(seed):
         gone += sum(name not in now for name in before)
         least = 0.05 * np.median([size for size in now.values() if size > 0.0])
         before = {name for name, size in now.items() if size > least}
-    assert gone <= 2  # some still roll
+    assert gone <= 5  # some still roll
 
 
 @kernel

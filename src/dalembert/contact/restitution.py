@@ -62,7 +62,7 @@ from .tables import (
 )
 
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
-CLOSED = 0.1  # of the slop: smaller gaps of contacts that bore force are closed
+CLOSED = 0.1  # of the slop: contacts with smaller gaps are closed
 ELASTIC = 0.99  # a larger coefficient of restitution gets more rounds
 ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step
 AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
@@ -75,11 +75,12 @@ NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all wit
 def gap_bias(contact, h, slop):
     """The bias of the normal velocity without restitution: gap / h.
 
-    A tiny gap of a contact that bore force is zero, so that rounding does not decide which of four corners on the ground bear
-    force.
+    A contact that bore force keeps it over a gap that is no larger than the overlap that is tolerated. Otherwise gaps of
+    nanometres would decide which of four corners on the ground bear force, and the forces in a pile at rest would move from
+    contact to contact, by as much as its weight, to close them.
     """
     gap = max(contact.separation, 0.0)
-    return 0.0 if contact.impulse[0] > 0.0 and gap <= CLOSED * slop else gap / h
+    return 0.0 if contact.impulse[0] > 0.0 and gap <= slop else gap / h
 
 
 @inlined

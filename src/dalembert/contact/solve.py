@@ -231,12 +231,14 @@ def solve_island(number, tables):
         status = start_with_joints(island, tables)
     alone = options.finishes != 0 and island.end - island.first > FACTORED  # nothing follows the sweeps
     rested = last == FINISHED and island.slow != 0 and island.aim <= options.tolerance and not alone
-    if rested:  # the impulses of the last step are right, or the converging solver is needed again
-        most, propagates = 1, False
+    carries = has_momentum(island, tables)
+    if rested:  # the impulses of the last step are nearly right, or the converging solver is needed again
+        most, propagates = most if carries else 1, False
     elif island.aim > options.tolerance or alone:
         most = max(most, MANY_SWEEPS)
     if status == OK:
-        status = sweep(island, most, propagates, plain and (rested or last == 1), tables)
+        resting = plain and (last == 1 or (rested and not carries))
+        status = sweep(island, most, propagates, resting, tables)
     set_passes(FINISHED if rested and island.residual <= island.aim else island.iterations, island, tables)
     return status
 
