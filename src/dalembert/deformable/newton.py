@@ -320,12 +320,17 @@ def report_stage(system, steps):
         if touch.locked > 0:
             store_3(steps.gradient, i, (0.0, 0.0, 0.0))
     report.worst = max(report.worst, relative)
-    if relative > max(steps.options[0].tolerance, min(ROUNDED, rounding_of_gradient(system, steps))):
+    typical = steps.stage[0].typical
+    report.largest = max(report.largest, typical)
+    rounded = ROUNDED * report.largest / typical if typical > 0.0 else 0.0
+    if relative > max(steps.options[0].tolerance, min(rounded, rounding_of_gradient(system, steps))):
         report.unsolved += 1
 
 
 EPSILON = 2.0**-52  # rounding leaves a quarter of ε ‖A x‖ at most, in the problems of tests/deformable
-ROUNDED = 1e-8  # of the forces: a larger gradient leaves a step unsolved even where it is due to rounding
+# Of the largest forces so far, as those of what has come to rest may be rounding: a larger gradient leaves a step unsolved
+# even where it is due to rounding.
+ROUNDED = 1e-8
 
 
 @njit

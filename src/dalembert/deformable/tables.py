@@ -38,10 +38,11 @@ STAGE = np.dtype(
      ("weight", "f8"), ("body_weight", "f8")],
     align=True,
 )  # fmt: skip
-# See `report`; `linear`: iterations of conjugate gradients, `worst`: the largest relative gradient.
+# See `report`; `linear`: iterations of conjugate gradients, `worst`: the largest relative gradient, `largest`: the largest
+# typical force of a step so far, N.
 REPORT = np.dtype(
     [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unconverged", "i8"),
-     ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8")],
+     ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8"), ("largest", "f8")],
     align=True,
 )  # fmt: skip
 # The touch of a particle: its contacts, the body that carries it and its arm there, and the directions in which it is
@@ -295,8 +296,8 @@ class ParticleReport:
     solves : number of linear systems solved. iterations : conjugate gradient iterations in them.
     unconverged : linear solves that missed their tolerance.
     indefinite : linear solves whose matrix was not positive definite.
-    unsolved : time steps that ended above the tolerance, and above 1e-8 or what rounding of positions explains; with
-        one linear solve per step, those whose solve missed its own.
+    unsolved : time steps that ended above the tolerance, and above 1e-8 of the largest forces so far or what rounding of
+        positions explains; with one linear solve per step, those whose solve missed its own.
     gradient : the largest gradient of a step, relative to its forces; with one linear solve per step, over unsolved
         steps only.
     unsettled : time steps in which bodies moved differently from what the particles on them assumed, after all rounds

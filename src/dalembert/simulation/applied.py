@@ -87,6 +87,7 @@ class Applying:
     _changed_by_hand: Callable[[str], None]
     _notice_changes: Callable[[], None]
     changed: Callable[[], None]
+    _take_change: Callable[[], None]
 
     def _take_entries(self) -> Wrenches:
         """The rows of applied forces, which the first call adds to the tables. Raises ValueError in coordinates of the
@@ -190,7 +191,7 @@ class Applying:
             self._close_joints()
         except ValueError:
             self._y[:] = kept
-            self.changed()
+            self._take_change()
             raise
         size = ledger_size(self.model)
         self._y[-size:] = kept[-size:]
@@ -199,7 +200,7 @@ class Applying:
         common = self._y[-len(LEDGER) :]
         common[FORCE_IMPULSE : FORCE_IMPULSE + 3] += change[1:4]
         common[TORQUE_IMPULSE : TORQUE_IMPULSE + 3] += change[4:7]
-        self.changed()
+        self._take_change()
         self._changed_by_hand(what)
 
     def _close_joints(self) -> None:

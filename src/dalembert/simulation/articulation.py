@@ -49,7 +49,7 @@ class Articulation(SmallMotions, InverseKinematics):
     >>> arm.mass_matrix(arm.start).round(3).tolist()
     [[2.008]]
     >>> arm.inverse_dynamics([np.pi / 2], [0.0], [0.0]).round(3).tolist()
-    [-19.62]
+    [19.62]
     """
 
     scene: Scene

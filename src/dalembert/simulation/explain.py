@@ -68,10 +68,12 @@ def explain_run(simulation: Any) -> Explanation:
     """See `Simulation.explain`."""
     failed = simulation._failure is not None
     found = [_of_failure(simulation)] if failed else []
-    found += [*_of_contact(simulation), *_of_joints(simulation), *_of_energy(simulation)]
+    energy = list(_of_energy(simulation))
+    found += [*_of_contact(simulation), *_of_joints(simulation), *energy]
     for about, message in simulation._warnings.items():
         stiff = failed and "stability limit" in message  # the finding of the failure says so
-        if about not in ("contact", "joints") and not stiff:
+        known = about in ("contact", "joints") or (about == "energy" and energy)
+        if not known and not stiff:
             found.append(_of_message(message))
     return Explanation(simulation.model.name, simulation.method, float(simulation.time), failed, tuple(found))
 
@@ -314,7 +316,8 @@ def _of_energy(simulation: Any) -> Iterator[Finding]:
     if loss > 0.5 * worst:
         where["made by"] = f"projection: {loss:.3g} J, of overlaps or open joints that were corrected"
         ways.append("start without overlaps, and with joints closed")
-    yield Finding("The energy balance does not close.", where, tuple(ways))
+    known = simulation._warnings.get("energy", "the energy balance does not close")
+    yield Finding(_sentence(known), where, tuple(ways))
 
 
 def _of_message(message: str) -> Finding:

@@ -69,6 +69,7 @@ class Recorder:
         self._active = self.system.joints.active
         self.owners = Owners(model.scene)
         self.points_every, self._points, self._last_points = 1 if points else 0, 0, NO_POINTS
+        self._largest = np.zeros(2)  # J, of the kinetic energy and of the change of the potential one
 
     def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> bool:
         """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts.
@@ -85,6 +86,7 @@ class Recorder:
         frames["time"].append(time)
         frames["state"].append(y.copy())
         frames["energies"].append(self.system.energies[:2].copy())
+        self._largest = np.maximum(self._largest, np.abs(frames["energies"][-1] - [0.0, frames["energies"][0][1]]))
         frames["angular_velocity"].append(self.system.kinematics.omega[: len(self.model.body_names)].copy())
         frames["joint_error"].append(self._worst(self.system.error))
         frames["joint_velocity_error"].append(self._worst(self.system.rates))
@@ -184,6 +186,13 @@ class Recorder:
         """The audit, frame by frame; see `Trajectory` for the names and units."""
         return ledger(self.model, np.array(self.frames["state"]), np.array(self.frames["energies"]), self.moving)
 
+    def integration_error(self) -> tuple[float, float]:
+        """(the error of the energy in the last frame that the integration made, the largest energy so far: kinetic, potential
+        since the start, or total at the start), J."""
+        states, energies = self.frames["state"], self.frames["energies"]
+        first, last = (unexplained_energy(self.model, states[i], energies[i]) for i in (0, -1))
+        return float(last - first), max(*self._largest, abs(float(energies[0].sum())))
+
     def since(self, index: int) -> dict[str, Any]:
         """Times, ledger and contact points (as views draw them) of the frames from `index` on; residuals are counted from the
         first frame of all."""
@@ -263,6 +272,14 @@ def ledger(model: Model, state: np.ndarray, energies: np.ndarray, moving: bool =
         "linear_impulse_balance": (momentum - impulse) - (momentum - impulse)[0],
         "angular_impulse_balance": (spin - turning) - (spin - turning)[0],
     }
+
+
+def unexplained_energy(model: Model, state: np.ndarray, energies: np.ndarray) -> np.ndarray:
+    """The energy (J) less the work of forces and constraints and what projection changed, of states (..., n) and energies
+    (..., 2): what it changes by is the error of the integration."""
+    common = state[..., model.particle_block.stop + len(model.tables["coordinates"]) + len(model.force_names) :]
+    held = common[..., CONSTRAINT_WORK] + common[..., PROJECTION_WORK]
+    return np.asarray(energies.sum(axis=-1) - work_done(model, state) - held)
 
 
 def work_done(model: Model, state: np.ndarray) -> np.ndarray:

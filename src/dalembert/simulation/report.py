@@ -13,6 +13,7 @@ from ..core.notebook import block, lines, title
 from ..deformable.tables import ParticleReport
 from ..model.tables import STAGES
 from .constraint_system import SolverReport
+from .recording import unexplained_energy
 
 WARNING, UNSOLVED = "warning", "not solved"  # names of rows
 LONG = (WARNING, UNSOLVED)  # rows of sentences, broken into lines
@@ -161,8 +162,8 @@ def make_report(simulation: Any) -> Report:
     simulated = float(frames["time"][-1] - frames["time"][0])
     residual = float(np.abs(ledger["balance"]).max())
     moving = simulation.recorder.moving
-    projected, worked = -ledger["projection_loss"], np.zeros(1) if moving else ledger["constraint_work"]
-    explained = projected - projected[0] + worked - worked[0]
+    energies = np.array(frames["energies"])
+    unexplained = unexplained_energy(simulation.model, np.array(frames["state"]), energies)
     steps, contact = counts["steps"], simulation._driver.contact_report()
     return Report(
         scene=simulation.model.name,
@@ -179,7 +180,7 @@ def make_report(simulation: Any) -> Report:
         energy_scale=scale,
         energy_residual=residual,
         energy_residual_relative=residual / scale,
-        integration_error=float(np.abs(ledger["balance"] - explained).max()),
+        integration_error=float(np.abs(unexplained - unexplained[0]).max()),
         work={name: float(w) for name, w in zip(simulation.model.force_names, ledger["work"][-1], strict=True)},
         constraint_work=float(ledger["constraint_work"][-1]),
         projection_loss=float(ledger["projection_loss"][-1]),

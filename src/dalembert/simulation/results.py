@@ -79,7 +79,7 @@ class Results:
         >>> bob = scene.add_body("bob", dal.Sphere(0.1), mass=1.0)
         >>> print(dal.simulate(scene, 0.1).explain())
         bob, dormand_prince: the run is at t = 0.1 s
-        Nothing failed, and nothing was warned of.
+        Nothing failed, and there were no warnings.
         """
         from .explain import explain_run
 

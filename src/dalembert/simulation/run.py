@@ -122,6 +122,7 @@ class Advancing:
     state: Any  # a property of `Simulation`
     release: Callable[[str], None]
     changed: Callable[[], None]
+    _take_change: Callable[[], None]
     _notice_changes: Callable[[], None]
     _held_until: Callable[[float], float]
     _live_work: Callable[[], float]
@@ -227,7 +228,7 @@ class Advancing:
         entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
         self._y[entry] += float(np.sum(self.recorder.frames["energies"][-1])) - self._live_work() - before
         self.recorder.drop_from(self.time)
-        self.changed()
+        self._take_change()
         self._record()
         self.stopped = self.stopped or event.stop
 

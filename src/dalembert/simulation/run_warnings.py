@@ -28,8 +28,11 @@ SEVERAL = 10  # steps
 DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the rounding of places that are given
 FEW = 4  # pairs in a sentence
 TAKEN = 0.5  # π ω h of a bounce on compliant surfaces, about the share of its energy that steps take
+MUCH = 0.1  # of the energies of a run: an error of the energy that is warned of
+STANDING = 1e-6  # m/s: energies of slower bodies are rounding
+DAMPING = ("implicit_euler", "linear_implicit_euler", "bdf2")  # methods that damp what moves
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
-SOLVERS = ("contact", "particles", "rounds", "constraints", "joints")  # the subjects of `of_the_steps`
+SUBJECTS = ("contact", "particles", "rounds", "constraints", "joints", "energy")  # of `of_the_steps`
 OF_CONTACT = {"solver", "iterations", "tolerance", "sleep_after"}
 # Options that are passed to many methods at once, to compare these.
 LET_BE = {"dt", "threads", "newton_tolerance", "linear_solver", "linear_tolerance"}
@@ -90,8 +93,10 @@ def _short_bounces(run: Any) -> Iterator[str]:
 
 
 def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
-    """(subject, message) of each solver that missed its tolerance in more than one of a hundred steps, and of open joints."""
+    """(subject, message) of each solver that missed its tolerance in more than one of a hundred steps, of open joints, and of
+    energy that the integration made or lost."""
     yield from _open_joints(run)
+    yield from _energy(run)
     bodies, particles = run._driver.bodies, run._driver.particles
     if bodies is not None:
         report, own = bodies.report, bodies.settings
@@ -141,6 +146,28 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "constraint_solver='ldl', or raise its iterations"
             )
             yield "constraints", message
+
+
+def _energy(run: Any) -> Iterator[tuple[str, str]]:
+    """An error of the energy by the integration that is no longer small beside the energies of the run, where nothing else
+    says so. What methods damp by design is left out, and runs whose state was changed by hand."""
+    if len(run.recorder) < 2 or not run._audited or any("stability limit" in text for text in run.warnings):
+        return
+    error, scale = run.recorder.integration_error()
+    masses = run._system.bodies["mass"]
+    scale = max(scale, STANDING**2 * float(masses[np.isfinite(masses)].sum()))
+    if not abs(error) > MUCH * scale or (error < 0.0 and run.method in DAMPING):
+        return
+    dt = run.settings["dt"]
+    way = f"a smaller rtol than {run.settings['rtol']:g}" if dt is None else f"a smaller dt than {float(dt):.3g} s"
+    yield (
+        "energy",
+        (
+            f"the integration has {'added' if error > 0.0 else 'lost'} {abs(error):.3g} J of energy, "
+            f"{100.0 * abs(error) / scale:.0f} % of the largest in this run, because its steps are long for what moves; "
+            f"take {way}"
+        ),
+    )
 
 
 def _open_joints(run: Any) -> Iterator[tuple[str, str]]:

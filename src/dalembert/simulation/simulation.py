@@ -43,7 +43,7 @@ from .recording import Recorder
 from .registry import Method, positive, require_kinds
 from .results import Results
 from .run import Advancing, Course, Turn
-from .run_warnings import SOLVERS, at_the_start, sizes
+from .run_warnings import SUBJECTS, at_the_start, sizes
 from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings
 from .setup import require_known, set_up, with_method_options
 from .state import LIVE_ENTRIES, Named, State, name_of
@@ -244,8 +244,8 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
         """Set the initial state, forget all that happened, and record the first frame."""
         self._y[:] = self.model.initial
         self._dydt[:] = np.nan
-        for solver in SOLVERS:
-            self._warnings.pop(solver, None)
+        for subject in SUBJECTS:
+            self._warnings.pop(subject, None)
         for pointer in self.model.pointers:
             pointer.error = None
         self._asked.begin(0.0)
@@ -260,6 +260,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
         self.released: dict[str, float] = {}  # joint or force → when it was released, s
         self.event_times: dict[str, list[float]] = {name: [] for name in self.model.scene.events}  # s
         self._seen: np.ndarray | None = None  # the state when the user last got access to it
+        self._audited = True  # whether the ledger has all that changed the energy
         self._lent = False
         self.kernel_time = 0.0
         self.wall_time = 0.0
@@ -269,7 +270,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
         if prepare is not None:
             prepare(self)
             self._changed_by_hand("the start")
-        self._seen = None
+        self._seen, self._audited = None, True
         self.recorder = Recorder(self.model, self._mechanism, self._contact_points)
         self._begun_from: checkpoint.Checkpoint | None = None  # that a resumed run began from
         self._at_frame: checkpoint.Snapshot | None = None  # of a frame, the last one where frames take long
@@ -312,6 +313,11 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
     def changed(self) -> None:
         """Discard all values that were computed from the state. Call it after changing the state in other ways than by
         `state`, which calls it automatically. Raises ValueError for a state that is not finite."""
+        self._audited = False
+        self._take_change()
+
+    def _take_change(self) -> None:
+        """The same for a change whose energy is in the ledger."""
         State(self.model, self._y, self.time).check()
         self._seen = None
         self._driver.changed()
