@@ -21,7 +21,7 @@ BOUNDS = {
     "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (132, 230),
     "collide.curved.distance_entry": (110, 264), "dynamics.mechanism.special_entry": (120, 238),
     "linalg.conjugate_gradient._solve": (128, 556), "collide.detect.detect_entry": (134, 221),
-    "collide.narrow_phase.general_entry": (95, 165), "collide.narrow_phase.hull_entry": (87, 180),
+    "collide.narrow_phase.general_entry": (96, 165), "collide.narrow_phase.hull_entry": (87, 182),
     "collide.narrow_phase.box_entry": (72, 142), "deformable.contact.particle_detect_entry": (113, 210),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
     "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (89, 157),

@@ -108,7 +108,10 @@ def name_corners(count, at, scratch):
 
 # Points of a manifold ---------------------------------------------------------------------------------------------------
 
-HELD = 10.0  # see `reduce_to_four`; the slack is 1e-6 of a size, and the overlap that is tolerated 1e-5 of one
+# Of the slack, which is 1e-6 of a size: see `reduce_to_four`. It is well below the overlap that is tolerated, 1e-5 of the
+# smallest size: a corner that is left out would sink in by more, and then be raised.
+HELD = 3.0
+BESIDE = 0.25  # of the distance of the farthest corner
 TIE = 1e-6  # relative: of two points nearly as far out, the first stays, so that rounding does not make points flicker
 
 
@@ -214,13 +217,10 @@ def reduce_to_four(count, at, slack, loaded, scratch):
     may otherwise take each other's place in every step: a body that rests on the one falls onto the other, and back.
 
     slack : m, by which a later corner must be deeper than an earlier one to count as the deepest; and a corner that bore no
-    force `HELD` times as much deeper than one that did, as bodies at rest overlap by about that.
+    force `HELD` times as much deeper than one beside it that did.
     """
     everything = (1 << count) - 1
-    deepest, depth = lowest_corner(everything, slack, count, at, scratch)
-    held, held_depth = lowest_corner(loaded, slack, count, at, scratch)
-    if held_depth <= depth + HELD * slack:
-        deepest = held
+    deepest = stand_in(lowest_corner(slack, count, at, scratch), loaded, HELD * slack, count, at, scratch)
     second, reach = farthest(deepest, loaded, count, at, scratch)
     if second == deepest:
         second, reach = farthest(deepest, everything, count, at, scratch)
@@ -237,15 +237,29 @@ def reduce_to_four(count, at, slack, loaded, scratch):
 
 
 @njit
-def lowest_corner(allowed, slack, count, at, scratch):
-    """(the first corner of those whose bits are in `allowed` that is the deepest within `slack`, its separation); ∞ where
-    there are none."""
-    found, least = 0, math.inf
+def lowest_corner(slack, count, at, scratch):
+    """The first corner that is the deepest within `slack` (m)."""
+    found = 0
+    for i in range(1, count):
+        if load(scratch, at + STRIDE * i + 2) < load(scratch, at + STRIDE * found + 2) - slack:
+            found = i
+    return found
+
+
+@njit
+def stand_in(deepest, loaded, slack, count, at, scratch):
+    """The corner beside the deepest one that bore force, where it is at most so much (m) less deep; else the deepest one,
+    as what is far from it bears the body elsewhere."""
+    _, reach = farthest(deepest, (1 << count) - 1, count, at, scratch)
+    u, v = load(scratch, at + STRIDE * deepest), load(scratch, at + STRIDE * deepest + 1)
+    found, least = deepest, BESIDE * BESIDE * reach
     for i in range(count):
-        separation = load(scratch, at + STRIDE * i + 2)
-        if (allowed >> i) & 1 == 1 and separation < least - slack:
-            found, least = i, separation
-    return found, least
+        du, dv = load(scratch, at + STRIDE * i) - u, load(scratch, at + STRIDE * i + 1) - v
+        square = du * du + dv * dv
+        deep = load(scratch, at + STRIDE * i + 2) <= load(scratch, at + STRIDE * deepest + 2) + slack
+        if (loaded >> i) & 1 == 1 and deep and square < least:
+            found, least = i, square
+    return found
 
 
 @njit

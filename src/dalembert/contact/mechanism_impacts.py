@@ -271,14 +271,14 @@ def some_approach(h, tables):
     """Whether some contact or stop with restitution approaches before the forces act: without one, none bounces. Sets the
     biases of all contacts here to those without restitution, and clears impulses."""
     stepping, collision, some = tables.stepping, tables.collision, False
-    contacts, bounds, slop = collision.contacts, stepping.bounds, stepping.options[0].slop
+    contacts, bounds, kept = collision.contacts, stepping.bounds, stepping.options[0].kept
     for i in range(collision.counts[ISLANDS]):
         island = collision.islands[i]
         if not is_mechanism(island, tables):
             continue
         for c in range(island.first, island.end):
             along = load(stepping.surface_speeds, c)
-            contacts[c].bias = gap_bias(contacts[c], h, slop) - along
+            contacts[c].bias = gap_bias(contacts[c], h, kept) - along
             approach = load(stepping.rows, ROW * c + BEFORE) - along
             some = some or (contacts[c].restitution > 0.0 and approach < 0.0)
             for k in range(3 * c, 3 * c + 3):
@@ -333,7 +333,7 @@ def bias_of(row, h, tables):
         gap = max(bound.gap, 0.0)
         return gap / h, bound.impulse > 0.0 or gap <= CLOSED * slop
     contact = tables.collision.contacts[row.contact]
-    return gap_bias(contact, h, slop), touches(contact, slop)
+    return gap_bias(contact, h, tables.stepping.options[0].kept), touches(contact, slop)
 
 
 @njit

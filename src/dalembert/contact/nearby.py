@@ -312,14 +312,14 @@ def extend_travel(h, tables):
 def start(begin, h, island, tables):
     """The biases of the contacts, which are new from `begin` on; where some bounce, their impacts, from the velocities
     before. Returns whether elastic bodies may have bounced."""
-    stepping, contacts, slop = tables.stepping, tables.collision.contacts, tables.stepping.options[0].slop
+    stepping, contacts, kept = tables.stepping, tables.collision.contacts, tables.stepping.options[0].kept
     bounces = False
     for i in range(island.first, island.end):
         if i >= begin:
-            contacts[i].bias = gap_bias(contacts[i], h, slop)
+            contacts[i].bias = gap_bias(contacts[i], h, kept)
         if contacts[i].restitution > 0.0:
             u = normal_velocity(contacts[i], stepping.free_motion)
-            bounces = bounces or (u < 0.0 and gap_bias(contacts[i], h, slop) + u < 0.0)
+            bounces = bounces or (u < 0.0 and gap_bias(contacts[i], h, kept) + u < 0.0)
     for i in range(3 * island.first, 3 * island.end):
         stepping.impacts[i] = 0.0
     if not bounces:
@@ -327,7 +327,7 @@ def start(begin, h, island, tables):
     copy_velocities(island, tables.collision.members, stepping.free_motion, stepping.motion)
     for i in range(island.first, island.end):
         store3(contacts[i].impulse, (0.0, 0.0, 0.0))
-        contacts[i].bias = gap_bias(contacts[i], h, slop)
+        contacts[i].bias = gap_bias(contacts[i], h, kept)
     return make_impacts_of(island, h, tables) == ELASTIC_ROUNDS
 
 

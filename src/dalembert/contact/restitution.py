@@ -72,22 +72,22 @@ NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all wit
 
 
 @inlined
-def gap_bias(contact, h, slop):
-    """The bias of the normal velocity without restitution: gap / h.
+def gap_bias(contact, h, kept):
+    """The bias of the normal velocity without restitution: gap / h. A contact that bore force keeps it over a gap of at most
+    `kept` (m).
 
-    A contact that bore force keeps it over a gap that is no larger than the overlap that is tolerated. Otherwise gaps of
-    nanometres would decide which of four corners on the ground bear force, and the forces in a pile at rest would move from
-    contact to contact, by as much as its weight, to close them.
+    Otherwise gaps of nanometres would decide which of four corners on the ground bear force, and the forces in a pile at rest
+    would move from contact to contact, by as much as its weight, to close them.
     """
     gap = max(contact.separation, 0.0)
-    return 0.0 if contact.impulse[0] > 0.0 and gap <= slop else gap / h
+    return 0.0 if contact.impulse[0] > 0.0 and gap <= kept else gap / h
 
 
 @inlined
-def set_bias(contact, h, slop, before, u):
+def set_bias(contact, h, kept, before, u):
     """gap / h, or e u_n⁻ of a contact that closes within the step: its normal velocity was `before` and is u without
     impulses. Returns whether it bounces."""
-    contact.bias = gap_bias(contact, h, slop)
+    contact.bias = gap_bias(contact, h, kept)
     if contact.restitution > 0.0 and before < 0.0 and contact.bias + u < 0.0:
         contact.bias = contact.restitution * before
         return True
@@ -135,7 +135,7 @@ def make_impacts(h, with_forces, y, tables):
     without restitution. `motion` holds the velocities v⁻ + k. Returns the most rounds that an island with impacts may have,
     0 where there are none."""
     collision, stepping = tables.collision, tables.stepping
-    islands, slop = collision.islands, stepping.options[0].slop
+    islands, kept = collision.islands, stepping.options[0].kept
     set_kick(with_forces, y, tables)
     most = 0
     for i in range(collision.counts[ISLANDS]):
@@ -145,7 +145,7 @@ def make_impacts(h, with_forces, y, tables):
         most = max(most, make_impacts_of(island, h, tables))
         for c in range(island.first, island.end):
             contact = collision.contacts[c]
-            contact.bias = gap_bias(contact, h, slop) - load(stepping.surface_speeds, c)
+            contact.bias = gap_bias(contact, h, kept) - load(stepping.surface_speeds, c)
     return most
 
 
@@ -218,9 +218,9 @@ def approach_velocity(i, motion, tables):
 @njit
 def closes(island, h, tables):
     """Whether some contact closes within the step."""
-    contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
+    contacts, kept = tables.collision.contacts, tables.stepping.options[0].kept
     for i in range(island.first, island.end):
-        if gap_bias(contacts[i], h, slop) + approach_velocity(i, tables.stepping.motion, tables) < 0.0:
+        if gap_bias(contacts[i], h, kept) + approach_velocity(i, tables.stepping.motion, tables) < 0.0:
             return True
     return False
 

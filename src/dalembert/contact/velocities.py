@@ -365,7 +365,7 @@ def set_biases(h, tables):
     contacts = tables.collision.contacts
     motion = stepping.motion
     rows = stepping.rows
-    slop = stepping.options[0].slop
+    kept = stepping.options[0].kept
     bounces, rates, joint_space = False, stepping.contact_rates, in_joint_space(tables)
     driven = tables.system.commands.shape[0] > 0
     if joint_space:
@@ -375,7 +375,7 @@ def set_biases(h, tables):
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]
         if contact.restitution == 0.0 and not driven:
-            contact.bias = gap_bias(contact, h, slop)
+            contact.bias = gap_bias(contact, h, kept)
             continue
         n, _, _ = axes_of(contact)
         if joint_space:
@@ -383,7 +383,7 @@ def set_biases(h, tables):
         else:
             u = dot(n, relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b)))
         along = normal_surface_speed(contact, n, tables.system) if driven else 0.0
-        bounces = set_bias(contact, h, slop, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
+        bounces = set_bias(contact, h, kept, load(rows, ROW * i + BEFORE) - along, u - along) or bounces
         if driven:
             contact.bias -= along
             store(stepping.surface_speeds, i, along)
@@ -393,11 +393,11 @@ def set_biases(h, tables):
 @njit
 def set_gap_biases(h, begin, end, tables):
     """The biases of contacts begin … end without restitution over h (s); returns 1 if there are others, 0 if not."""
-    contacts, slop = tables.collision.contacts, tables.stepping.options[0].slop
+    contacts, kept = tables.collision.contacts, tables.stepping.options[0].kept
     others = 0.0
     for i in range(begin, end):
         if contacts[i].restitution == 0.0:
-            contacts[i].bias = gap_bias(contacts[i], h, slop)
+            contacts[i].bias = gap_bias(contacts[i], h, kept)
         else:
             others = 1.0
     return others
