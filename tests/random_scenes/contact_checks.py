@@ -52,7 +52,8 @@ def contact_problems(scene, steps=240, **settings):
     if len(record.times) != len(contacts) + 1:
         return [f"{len(record.times)} frames of {len(contacts)} steps"]
     problems = [*finite_problems(record), *balance_problems(run)]
-    steps = [Step(scene, record, k, found) for k, found in enumerate(contacts)]
+    kept = run._driver.bodies.settings.slop
+    steps = [Step(scene, record, k, found, kept) for k, found in enumerate(contacts)]
     bounce = scene.material.restitution > 0.0
     assert watch.impacts[-1] < 0.1 * len(steps)
     for step in steps:
@@ -86,10 +87,10 @@ def balance_problems(run):
 
 
 class Step:
-    """One step: momenta before and after, and the state at its midpoint."""
+    """One step: momenta before and after, and the state at its midpoint. kept : m, the gap over which contacts keep force."""
 
-    def __init__(self, scene, record, k, contacts):
-        self.scene, self.k, self.contacts = scene, k, contacts
+    def __init__(self, scene, record, k, contacts, kept):
+        self.scene, self.k, self.contacts, self.kept = scene, k, contacts, kept
         self.names = list(scene.bodies)
         bodies = list(scene.bodies.values())
         self.mass = np.array([b.mass for b in bodies])
@@ -203,8 +204,8 @@ class Step:
             normal = u @ contact.normal
             tangent = u - normal * contact.normal
             biases = {max(contact.separation, 0.0) / DT}
-            if contact.normal @ contact.force > 0.0 and contact.separation < 1e-6:
-                biases.add(0.0)  # a gap of next to nothing under load counts as none
+            if contact.normal @ contact.force > 0.0 and contact.separation <= self.kept:
+                biases.add(0.0)  # a contact keeps its force over a gap within the overlap that is tolerated
             c = self.compliance(contact)
             p = DT * contact.force
             maps = []

@@ -72,7 +72,7 @@ def explain_run(simulation: Any) -> Explanation:
     found += [*_of_contact(simulation), *_of_joints(simulation), *energy]
     for about, message in simulation._warnings.items():
         stiff = failed and "stability limit" in message  # the finding of the failure says so
-        known = about in ("contact", "joints") or (about == "energy" and energy)
+        known = about in ("contact", "joints") or (about == "energy" and (failed or energy))
         if not known and not stiff:
             found.append(_of_message(message))
     return Explanation(simulation.model.name, simulation.method, float(simulation.time), failed, tuple(found))
