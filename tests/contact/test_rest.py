@@ -11,6 +11,8 @@ from dalembert.contact.restitution import bounces_now
 from dalembert.contact.tables import MOTION
 from dalembert.core.kernel import kernel, out
 
+from .bins import bin_scene
+
 DT = 1 / 120
 PILE = Path(__file__).parent / "four_boxes_of_a_pile.npz"
 
@@ -42,11 +44,7 @@ def test_boxes_that_touch_in_many_corners_do_not_fall_from_one_onto_another():
 def dropped(boxes, seed, ratio):
     """Boxes, balls and hulls with masses up to 1:`ratio`, dropped into a bin in layers of nine."""
     rng = np.random.default_rng(seed)
-    scene = dal.Scene("dropped", material=dal.Material(0.5))
-    scene.add_obstacle("ground", dal.HalfSpace())
-    for i, (x, y) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
-        size = (0.2, 1.3, 3.0) if x else (1.3, 0.2, 3.0)
-        scene.add_obstacle(f"wall {i}", dal.Box(*size), position=(0.5 * x, 0.5 * y, 1.5))
+    scene = bin_scene("dropped", 1.3, 0.5, 3.0)
     for i in range(boxes):
         layer, place = divmod(i, 9)
         column, row = divmod(place, 3)
@@ -72,11 +70,7 @@ def test_a_pile_of_all_shapes_and_masses_comes_to_rest_and_then_sleeps():
 def poured(seed):
     """Forty boxes, hulls, cylinders, capsules and cones in a bin, layer by layer."""
     rng = np.random.default_rng(seed)
-    scene = dal.Scene("poured", material=dal.Material(0.5))
-    scene.add_obstacle("ground", dal.HalfSpace())
-    for i, (x, y) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
-        size = (0.2, 1.8, 4.0) if x else (1.8, 0.2, 4.0)
-        scene.add_obstacle(f"wall {i}", dal.Box(*size), position=(0.75 * x, 0.75 * y, 2.0))
+    scene = bin_scene("poured", 1.8, 0.75, 4.0)
     for i in range(40):
         points = rng.normal(size=(12, 3))
         points *= rng.uniform(0.1, 0.18) / np.linalg.norm(points, axis=1)[:, None]

@@ -1,6 +1,7 @@
 """Runs whose start, settings or steps are doubtful."""
 
 import contextlib
+import pickle
 import warnings
 
 import numpy as np
@@ -377,3 +378,12 @@ def test_a_load_that_is_lifted_slowly_is_judged_by_the_energy_it_gets():
     load = scene.add_body("load", CUBE, mass=100.0, velocity=(0, 0, 0.1))
     scene.external_force("crane", load, force=(0, 0, 981.0))
     assert of_run(scene, 20.0, 0.02, method="euler") == []
+
+
+def test_copies_judge_the_energy_as_the_run_does():
+    run = dal.Simulation(swinging(), method="rk4", dt=0.01).advance(0.7)
+    for twin in (run.copy(), pickle.loads(pickle.dumps(run))):
+        assert twin.recorder.integration_error() == run.recorder.integration_error()
+        twin.state.velocity[0] *= 2.0
+        twin.advance(0.1)
+        assert pickle.loads(pickle.dumps(twin.copy())).advance(0.1).warnings == []

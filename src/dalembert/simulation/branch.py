@@ -35,7 +35,7 @@ OWN = ("advances", "by_hand", "released", "event_times", "_spent", "_warnings", 
 """What a copy has of its own, beside the tables: lists, sets and dictionaries."""
 PLAIN = (
     *OWN, "resumed", "kernel_time", "wall_time", "interrupted", "stopped", "_unrecorded", "_stepped_from",
-    "_stability_known", "frame_rate",
+    "_stability_known", "_audited", "frame_rate",
 )  # fmt: skip
 """What a pickle has beside the state, its checkpoint and the record."""
 

@@ -69,7 +69,10 @@ class Recorder:
         self._active = self.system.joints.active
         self.owners = Owners(model.scene)
         self.points_every, self._points, self._last_points = 1 if points else 0, 0, NO_POINTS
-        self._largest = np.zeros(2)  # J, of the kinetic energy and of the change of the potential one
+        self._judged, self._largest = (
+            0,
+            np.zeros(2),
+        )  # frames, and the largest energies in them: see `integration_error`
 
     def record(self, time: float, y: np.ndarray, contact: dict[str, Any] | None = None) -> bool:
         """Keep one frame; `y` is read, and the workspace of the system is used. contact: what is known of contacts.
@@ -86,7 +89,6 @@ class Recorder:
         frames["time"].append(time)
         frames["state"].append(y.copy())
         frames["energies"].append(self.system.energies[:2].copy())
-        self._largest = np.maximum(self._largest, np.abs(frames["energies"][-1] - [0.0, frames["energies"][0][1]]))
         frames["angular_velocity"].append(self.system.kinematics.omega[: len(self.model.body_names)].copy())
         frames["joint_error"].append(self._worst(self.system.error))
         frames["joint_velocity_error"].append(self._worst(self.system.rates))
@@ -190,6 +192,10 @@ class Recorder:
         """(the error of the energy in the last frame that the integration made, the largest energy so far: kinetic, potential
         since the start, or total at the start), J."""
         states, energies = self.frames["state"], self.frames["energies"]
+        if self._judged > len(energies):
+            self._judged, self._largest = 0, np.zeros(2)
+        new = np.array(energies[self._judged :]).reshape(-1, 2) - [0.0, energies[0][1]]
+        self._judged, self._largest = len(energies), np.abs(new).max(axis=0, initial=0.0).clip(self._largest)
         first, last = (unexplained_energy(self.model, states[i], energies[i]) for i in (0, -1))
         return float(last - first), max(*self._largest, abs(float(energies[0].sum())))
 

@@ -160,14 +160,12 @@ def _energy(run: Any) -> Iterator[tuple[str, str]]:
         return
     dt = run.settings["dt"]
     way = f"a smaller rtol than {run.settings['rtol']:g}" if dt is None else f"a smaller dt than {float(dt):.3g} s"
-    yield (
-        "energy",
-        (
-            f"the integration has {'added' if error > 0.0 else 'lost'} {abs(error):.3g} J of energy, "
-            f"{100.0 * abs(error) / scale:.0f} % of the largest in this run, because its steps are long for what moves; "
-            f"take {way}"
-        ),
+    done = "added" if error > 0.0 else "lost"
+    message = (
+        f"the integration has {done} {abs(error):.3g} J of energy, {100.0 * abs(error) / scale:.0f} % of the largest in this "
+        f"run, because its steps are long for what moves; take {way}"
     )
+    yield "energy", message
 
 
 def _open_joints(run: Any) -> Iterator[tuple[str, str]]:
