@@ -137,6 +137,14 @@ def test_natural_map_of_what_sticks_is_its_velocity_however_large_the_impulse():
     assert natural(np.array([1e6, 1e4, 0.0]), u, 0.5, 1.0) == pytest.approx(5e-12, rel=1e-12)
 
 
+def test_natural_map_of_what_opens_is_zero_however_fast_it_does():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        t = rng.normal(size=2) * 10.0 ** rng.uniform(-3, 3)
+        u_hat = (rng.uniform(0.7, 3.0) * np.hypot(*t), *t)  # in the dual cone of μ = 0.6, not at its boundary
+        assert natural(np.zeros(3), np.array(u_hat), 0.6, rng.uniform(0.1, 10.0)) == 0.0
+
+
 def test_residuals_vanish_at_the_solution_of_a_box_at_rest():
     status, p = solve(stack([1.0]))
     step = p.step[0]

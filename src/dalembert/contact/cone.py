@@ -149,6 +149,8 @@ def natural_map(p, u_hat, mu, compliance):
     """|p − proj_K(p − ρ û)| / ρ with ρ = 1/compliance, m/s: the residual of Coulomb's law.
 
     With x = p − ρ û it is |û − proj_K*(−x) / ρ| (Moreau), which is û itself where a contact sticks: no rounding of p is in
-    it."""
+    it. Where a contact opens it is p / ρ, and no rounding of û is in it."""
     x = sub(p, scale(1.0 / compliance, u_hat))
+    if mu * tangent_norm(x) <= -x[0]:
+        return compliance * norm(p)
     return norm(sub(u_hat, scale(compliance, project_dual(scale(-1.0, x), mu))))

@@ -36,9 +36,11 @@ from .island_problem import (
     describe_island,
     room_of_problem,
 )
+from .position_correction import overlap_of_aim
 from .solvers import SOLVERS, ContactSolver
 from .tables import (
     GIVEN_OF_ISLAND,
+    MANY,
     MOTION,
     OFF,
     RESPONSE,
@@ -248,6 +250,8 @@ def solve_impulses(tables, work):
         if step.contacts + step.rows == 0:
             continue
         step.tolerance = ROUNDING * max(static_speed(island, tables), largest_rate(work))
+        if island.end - island.first > MANY:
+            step.tolerance = max(step.tolerance, stepping.options[0].enough)
         step.relative = stepping.options[0].tolerance
         status = solve_loaded(work)
         if status != OK:
@@ -274,17 +278,20 @@ def static_speed(island, tables):
 
 @njit
 def largest_rate(work):
-    """The largest Σ |J w| of a contact's normal over one of its blocks (m/s), of which its velocity is a difference."""
+    """The largest Σ |J w| of a row of a contact over one of its blocks (m/s), of which its velocity is a difference; of the
+    normal, and with friction of the tangents."""
     problem, largest = work.problem, 0.0
     for i in range(problem.step[0].contacts):
         cone = problem.cones[i]
         for side in range(MOST_BLOCKS):
             if cone.blocks[side] < 0:
                 break
-            block, rate = problem.blocks[cone.blocks[side]], 0.0
-            for k in range(block.speeds):
-                rate += abs(load(problem.jacobian, cone.at[side] + k) * load(problem.speeds, block.first + k))
-            largest = max(largest, rate)
+            block = problem.blocks[cone.blocks[side]]
+            for r in range(3 if cone.friction > 0.0 else 1):
+                at, rate = cone.at[side] + r * block.speeds, 0.0
+                for k in range(block.speeds):
+                    rate += abs(load(problem.jacobian, at + k) * load(problem.speeds, block.first + k))
+                largest = max(largest, rate)
     return largest
 
 
@@ -294,7 +301,8 @@ def solve_displacements(tables, work):
     status."""
     collision, stepping, step = tables.collision, tables.stepping, work.problem.step[0]
     for number in range(collision.counts[ISLANDS]):
-        if not collision.islands[number].overlap > 0.0:
+        island = collision.islands[number]
+        if not island.overlap > 0.0:
             continue
         if not load_island(number, stepping.shift, False, tables, work):
             return NON_FINITE
@@ -306,7 +314,7 @@ def solve_displacements(tables, work):
             row.impulse, row.target = 0.0, 0.0
             if i < bounds or row.compliance > 0.0:
                 row.least = row.most = 0.0
-        step.tolerance, step.relative = 0.0, stepping.options[0].tolerance
+        step.tolerance, step.relative = overlap_of_aim(island, stepping.options[0]), stepping.options[0].tolerance
         status = solve_loaded(work)
         if status != OK:
             return status
@@ -415,6 +423,6 @@ SOLVERS.add(
     ContactSolver(
         "solves all contacts and joints together, by Newton's method", 1000, 1e-10, "relative", 0.0, CONVERGING_ENTRY,
         converging_task,
-        separates=True, make_workspace=make_workspace, fit_workspace=fit_workspace,
+        separates=True, enough=1e-6, make_workspace=make_workspace, fit_workspace=fit_workspace,
     ),
 )  # fmt: skip

@@ -28,11 +28,12 @@ from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_and_book
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
-from .solve import FACTORED, MANY_SWEEPS, SMALL, aim_of_many
+from .solve import FACTORED, MANY_SWEEPS, aim_of_many
 from .tables import (
     ANGULAR,
     BEFORE,
     LINEAR,
+    MANY,
     MOTION,
     ROW,
     SPEEDS,
@@ -231,7 +232,7 @@ def set_aim(island, tables):
     of what the weight adds to it in a step, as `solve.set_aim` has it."""
     options, members = tables.stepping.options[0], tables.collision.members
     island.aim = options.tolerance
-    if island.end - island.first <= SMALL:
+    if island.end - island.first <= MANY:
         return
     square, weight = 0.0, 0.0
     for m in range(island.first_member, island.end_member):

@@ -7,7 +7,7 @@ ledger lists as work of projection.
 """
 
 from ..collide.tables import CONTACTS, ISLANDS
-from ..core.jit import njit
+from ..core.jit import inlined, njit
 from ..core.math3 import cross, dot, from_rotation_vector, load3, matvec, matvec_t, rotate_by, sub, symvec, to_matrix
 from ..core.simd import clear, load
 from ..core.status import OK
@@ -33,6 +33,7 @@ from .tables import (
     CORRECT_STOPS,
     INVERSE_INERTIA,
     LINEAR,
+    MANY,
     MOTION,
     RATES,
     SOLVE_DISPLACEMENTS,
@@ -118,12 +119,13 @@ def correct_island(number, tables):
     where that was reached. A large one has momentum (`parallel.carry_on`); of its row `aim` is read."""
     island, corrections = tables.collision.islands[number], tables.stepping.corrections
     deepest, options = overlap_of(island.first, island.end, tables.collision.contacts), tables.stepping.options[0]
+    unavoidable = overlap_of_aim(island, options)
     island.overlap = 0.0
-    if deepest <= options.slop:
+    if deepest <= max(options.slop, unavoidable):
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
-    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest)
+    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest, unavoidable)
     if carries:  # no less than what velocities within the aim make in a step
         enough = max(enough, island.aim * options.dt)
     for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
@@ -134,6 +136,12 @@ def correct_island(number, tables):
         if left <= enough:
             return
         island.overlap = left
+
+
+@inlined
+def overlap_of_aim(island, options):
+    """The overlap (m) that the velocities of a step may leave in an island of many contacts (see `options.enough`)."""
+    return options.enough * options.dt if island.end - island.first > MANY else 0.0
 
 
 @njit

@@ -68,6 +68,9 @@ from .tables import (
     AIM_SURFACES,
     APPLY_WARM_START,
     LIMITS_RESIDUAL,
+    LINEAR,
+    MANY,
+    MOTION,
     SOLVE_IMPULSES,
     SWEEP_LIMITS,
     WARM_START_ROWS,
@@ -80,6 +83,7 @@ from .tables import (
     call_surfaces_of,
     in_joint_space,
     limits_value,
+    three,
 )
 
 WAIT = 16  # steps without shock propagation after it did not help
@@ -123,7 +127,6 @@ def solve_impulses(tables):
 
 # The converging solver --------------------------------------------------------------------------------------------------
 
-SMALL = 300  # contacts
 FACTORED = 6000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
 TRIALS = 2  # of it on a small island: where one fails, the next starts from more sweeps
 SWEEPS_BETWEEN = 100
@@ -136,6 +139,7 @@ def finish_islands(tables):
     collision, callbacks = tables.collision, tables.callbacks[0]
     for i in range(collision.counts[ISLANDS]):
         island = collision.islands[i]
+        relax_aim(island, tables)
         if island.residual <= island.aim or island.end - island.first > FACTORED:
             continue
         if callbacks.finisher == 0:
@@ -144,6 +148,7 @@ def finish_islands(tables):
         status = finish(i, tables)
         if status != OK:
             return status
+        relax_aim(island, tables)
     return OK
 
 
@@ -152,7 +157,7 @@ def finish(number, tables):
     """Solve an island by the converging solver, from where sweeps left it. Returns a status."""
     island = tables.collision.islands[number]
     set_passes(FINISHED, island, tables)
-    for trial in range(TRIALS if island.end - island.first <= SMALL else 1):
+    for trial in range(TRIALS if island.end - island.first <= MANY else 1):
         if trial > 0:
             move_impulses(LOAD, island, tables)
             status = sweep(island, SWEEPS_BETWEEN, False, False, tables)
@@ -166,9 +171,10 @@ def finish(number, tables):
 
 # What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
 # residual is to be a small part of its speed; less than a small part of what its weight adds in a step is not needed. A large
-# island is at rest only if each of its bodies is: one that rocks or rolls on a pile changes the forces in all of it, and
-# neither sweeps nor the converging solver follow that to the tolerance in each step. While an island is slow, or too large
-# for a factorization, sweeps go on below their aim, so that the impulses come closer to the solution from step to step.
+# island is at rest only if each of its bodies is, before the step and after it. One that rocks, rolls or begins to slide on a
+# pile changes the forces in all of it, and neither sweeps nor the converging solver follow that to the tolerance in each
+# step. While an island is slow, or too large for a factorization, sweeps go on below their aim, so that the impulses come
+# closer to the solution from step to step.
 RELATIVE, OF_WEIGHT = 1e-3, 0.01
 # Of what the weight adds to the speed in a step: the speed of an island (rms), and that of its fastest body
 SLOW, STILL = 0.1, 0.01
@@ -186,23 +192,45 @@ def aim_of_many(speed, weight, tolerance):
 @njit
 def set_aim(island, tables):
     """Whether an island is slow, and the residual that it is to reach, m/s."""
-    options, collision = tables.stepping.options[0], tables.collision
+    options = tables.stepping.options[0]
     island.aim, island.slow = options.tolerance, 0
     if options.finishes == 0:
         return
-    square, fastest, weight = 0.0, 0.0, 0.0
-    count = island.end_member - island.first_member
-    for m in range(island.first_member, island.end_member):
-        kin, body = tables.system.kinematics[collision.members[m]], tables.system.bodies[collision.members[m]]
-        v, force = load3(kin.v), load3(kin.force)
-        square += dot(v, v)
-        fastest = max(fastest, dot(v, v))
-        weight = max(weight, options.dt * body.inverse_mass * norm(force))
-    speed = math.sqrt(square / max(count, 1))
+    speed, fastest, weight = pace_of(island, False, tables)
     island.slow = 1 if speed <= SLOW * weight else 0
     many = island.end - island.first
-    if many > FACTORED or (many > SMALL and math.sqrt(fastest) > STILL * weight):
+    if many > FACTORED or (many > MANY and fastest > STILL * weight):
         island.aim = aim_of_many(speed, weight, options.tolerance)
+
+
+@njit
+def relax_aim(island, tables):
+    """The aim of an island that was at rest, and of which a body begins to move in this step, becomes that of one in motion.
+    Reads `motion` with the impulses."""
+    options = tables.stepping.options[0]
+    if island.residual <= island.aim or island.aim > options.tolerance or island.end - island.first <= MANY:
+        return
+    if in_joint_space(tables):
+        return
+    speed, fastest, weight = pace_of(island, True, tables)
+    if fastest > STILL * weight:
+        island.aim = aim_of_many(speed, weight, options.tolerance)
+
+
+@njit
+def pace_of(island, after, tables):
+    """(root mean square of the speeds of an island, speed of its fastest body, what its weight adds in a step), m/s: before
+    the step, or with the velocities in `motion`, `after` the impulses."""
+    members, system, motion = tables.collision.members, tables.system, tables.stepping.motion
+    square, fastest, weight = 0.0, 0.0, 0.0
+    for m in range(island.first_member, island.end_member):
+        body = members[m]
+        kin = system.kinematics[body]
+        v = three(motion, MOTION * body + LINEAR) if after else load3(kin.v)
+        square += dot(v, v)
+        fastest = max(fastest, dot(v, v))
+        weight = max(weight, tables.stepping.options[0].dt * system.bodies[body].inverse_mass * norm(load3(kin.force)))
+    return math.sqrt(square / max(island.end_member - island.first_member, 1)), math.sqrt(fastest), weight
 
 
 # Gauss–Seidel -----------------------------------------------------------------------------------------------------------

@@ -19,8 +19,11 @@ from ..model.tables import STATE_SIZE, System
 
 # Records ---------------------------------------------------------------------------------------------------------------
 
+MANY = 300  # contacts: islands of more than these are solved less precisely
+
 # `predict`: whether some force may depend on velocities. `finishes`: whether islands that sweeps leave unsolved go to the
-# converging solver, or `iterations` are all they get. `slop`: m, overlap that is tolerated; `kept`: m, gap over which a
+# converging solver, or `iterations` are all they get. `enough`: m/s, the residual that a solver with a relative tolerance
+# may leave in an island of more than MANY contacts. `slop`: m, overlap that is tolerated; `kept`: m, gap over which a
 # contact keeps its force. `fresh`: whether the state was set from outside, so that the contacts ahead of it are unknown.
 # `separates`: whether the solver finds displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below
 # `sleep_speed` (m/s), after which bodies sleep; zero: never. `ledger`: where the entries of contact stand in the state.
@@ -28,7 +31,7 @@ from ..model.tables import STATE_SIZE, System
 # moves a body by in a step, m: see `velocities.set_travel`.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("finishes", "i8"), ("slop", "f8"), ("kept", "f8"), ("fresh", "i8"),
+     ("predict", "i8"), ("finishes", "i8"), ("enough", "f8"), ("slop", "f8"), ("kept", "f8"), ("fresh", "i8"),
      ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"), ("fast", "i8"), ("fall", "f8")],
     align=True,
 )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 from ..collide.detect import collision_of
 from ..contact.solvers import DEFAULT
 from ..contact.solvers import SOLVERS as CONTACT_SOLVERS
+from ..contact.tables import MANY
 from ..core.status import OK
 from ..deformable.contact import ParticleDetector
 from ..deformable.rounds import MOST_ROUNDS
@@ -108,7 +109,7 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
             found = bodies.contact_report().where
             where = f" (at frames, {found})" if found else ""
             message = (
-                f"the contact solver {own.solver!r} missed its tolerance of {own.tolerance:g} {_unit(own.solver)} in "
+                f"the contact solver {own.solver!r} missed its tolerance of {_tolerance(own)} in "
                 f"{_share(unsolved, steps)}, by {float(report.worst_residual[0]):.3g} m/s at worst{where}; {_or(ways)}"
             )
             yield "contact", message
@@ -221,6 +222,12 @@ def _share(unsolved: int, steps: int, what: str = "steps") -> str:
 def _unit(solver: str) -> str:
     unit = CONTACT_SOLVERS[solver].unit
     return unit if unit == "m/s" else f"({unit})"
+
+
+def _tolerance(own: Any) -> str:
+    """The tolerance of a step, from its settings."""
+    text = f"{own.tolerance:g} {_unit(own.solver)}"
+    return text + (f", or {own.enough:g} m/s in islands of more than {MANY} contacts," if own.enough > 0.0 else "")
 
 
 def _or(ways: list[str]) -> str:
