@@ -405,7 +405,8 @@ def clip_faces(a, b, normal, margin, widen, base, scratch, manifold):
     the polygons, along the normal, is at most `margin`; midway between them; at most four. The polygon that faces the normal
     best is the reference, whose sides clip the other. Where the patch is empty, as it is when the nearest features are
     corners that pass each other, the sides are moved out by `widen` (m): such points keep the polygon clear of the plane it
-    would hit. 0 when that is empty too.
+    would hit. Beyond its polygon a plane may reach into the other body, although nothing does; so their gap is no less than
+    that of the polygons along the normal. 0 when that is empty too.
     """
     start(normal, manifold)
     count_a, at_a = a
@@ -437,11 +438,32 @@ def clip_faces(a, b, normal, margin, widen, base, scratch, manifold):
     while n == 0 and grow <= widen:
         n, to = lay_out(count, at_incident, slope, incident, label, scratch)
         n, to = cut_by_sides(n, to, reference, side, grow, LABEL_B - label, slack, scratch)
+        if grow > 0.0:
+            raise_to(gap_along(count_a, at_a, count_b, at_b, scratch), n, to, scratch)
         grow = widen if grow < widen else math.inf
     if n == 0:
         return 0
     name_corners(n, to, scratch)
     return store_points(n, to, Plane(frame, slope, 0.5 * incident), margin, slack, base, scratch, manifold)
+
+
+@njit
+def gap_along(count_a, at_a, count_b, at_b, scratch):
+    """The gap between two polygons along the normal, in whose frame they are."""
+    top, bottom = -math.inf, math.inf
+    for i in range(count_a):
+        top = max(top, load(scratch, at_a + 3 * i + 2))
+    for i in range(count_b):
+        bottom = min(bottom, load(scratch, at_b + 3 * i + 2))
+    return bottom - top
+
+
+@njit
+def raise_to(least, n, to, scratch):
+    """Make the separation of n corners at scratch[to :] no less than `least` (m)."""
+    for i in range(n):
+        k = to + STRIDE * i + 2
+        store(scratch, k, max(load(scratch, k), least))
 
 
 @njit
