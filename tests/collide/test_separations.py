@@ -1,4 +1,4 @@
-"""No point of a manifold is deeper than the bodies are along its normal: of any two shapes, near or far, whatever the margin."""
+"""No point of a manifold is deeper than the bodies are along its normal: any two shapes, near or far, with any margin."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ PAIRS = sorted({in_order(a, b) for a in ORDER for b in ORDER})
 
 @pytest.mark.parametrize("kinds", PAIRS, ids=["-".join(pair) for pair in PAIRS])
 def test_no_point_is_deeper_than_the_bodies_are_along_the_normal(kinds):
-    """A margin may be as large as a body, where it is small and fast; points beside a face or an edge must not overlap then."""
+    """A margin may be as large as a small fast body. Points beside a face or an edge must not overlap then."""
     rng = np.random.default_rng(5)
     met_far, deepest = 0, np.inf
     for _ in range(400):

@@ -45,7 +45,7 @@ from ..core.math3 import (
 from ..core.simd import clear, load
 from ..core.status import OK
 from ..core.tables import own_address, table_at
-from ..dynamics.kinematics import rotate
+from ..dynamics.kinematics import rotate_roughly
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
 from .fast import FAST, FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME, note_strike
@@ -55,6 +55,8 @@ from .tables import IMPACT, ContactTables, three
 DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
 TOUCH = 0.1  # of that depth: nearer than this they touch
 MOST_ADVANCES = 2000  # of one pair
+LOOKS = 8  # at a pair that a plane may separate
+LEAST_LEFT = 0.25  # of the overlap that is allowed: nearer to it the plane counts as crossed
 _floats = viewer(np.float64)
 
 
@@ -106,7 +108,7 @@ def place_at(number, t, y, system, collision):
     if t > 0.0 and bodies[i].inverse_mass == 0.0:
         q = rotate_by(q, scale(t, load3(system.kinematics[i].omega)))
     elif t > 0.0:
-        q = rotate(q, matvec_t(to_matrix(q), three(y, at + 10)), load3(bodies[i].moments), t)
+        q = rotate_roughly(q, matvec_t(to_matrix(q), three(y, at + 10)), load3(bodies[i].moments), t)
     v, omega = speeds_of(i, q, y, system)
     x = add_scaled(three(y, at), t, v)
     turn = to_matrix(multiply(q, (p[0], -p[1], -p[2], -p[3])))
@@ -154,47 +156,88 @@ def signed_distance(a, b, n, bound, collision):
 
 @njit
 def are_apart(pair, n, h, y, tables):
-    """Whether a plane of normal n, that of the last contact of a pair, proves that it does not go too deep within h (s). Both
-    are at their `places`."""
-    collision, stepping, bodies = tables.collision, tables.stepping, tables.system.bodies
+    """Whether a plane of normal n, from a to b, proves that a pair does not go too deep within h (s). Both are at their
+    `places` of the time zero, before and after."""
+    collision, stepping = tables.collision, tables.stepping
     if not dot(n, n) > 0.0:
         return False
-    a, b = pair.a, pair.b
-    one, two = collision.colliders[a], collision.colliders[b]
-    if two.kind == MESH:
-        show(two, pair.facet, collision)
-    far_a = dot(n, support(one, collision.places[a], collision.vertices, n)) + core_radius(one)
-    far_b = dot(n, support(two, collision.places[b], collision.vertices, scale(-1.0, n))) - core_radius(two)
-    i, j, share = one.body, two.body, h / stepping.options[0].dt
+    if collision.colliders[pair.b].kind == MESH:
+        show(collision.colliders[pair.b], pair.facet, collision)
+    allowed, t = DEPTH * min(stepping.walls[pair.a], stepping.walls[pair.b]), 0.0
+    gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
+    if gap + allowed <= 0.0:
+        return False
+    if gap + allowed >= rate * h:
+        return True
+    t = apart_until(pair, n, allowed, gap, rate, 0.0, h, y, tables)
+    place_pair(pair, 0.0, y, tables)
+    return t >= h
+
+
+@njit
+def gap_of_plane(pair, n, collision):
+    """The gap (m) of a pair at its `places` along n, from a to b: that between two planes of this normal."""
+    one, two, vertices = collision.colliders[pair.a], collision.colliders[pair.b], collision.vertices
+    far_a = dot(n, support(one, collision.places[pair.a], vertices, n)) + core_radius(one)
+    return dot(n, support(two, collision.places[pair.b], vertices, scale(-1.0, n))) - core_radius(two) - far_a
+
+
+@njit
+def closing_rate(pair, n, y, tables):
+    """The rate (m/s) at which that gap may shrink at most: by the velocities of both bodies, and by what they turn."""
+    stepping, bodies = tables.stepping, tables.system.bodies
+    i, j, dt = tables.collision.body_of[pair.a], tables.collision.body_of[pair.b], tables.stepping.options[0].dt
     closing, turning = 0.0, 0.0
     if i < bodies.shape[0]:
         closing += dot(n, velocity_of(i, y, tables.system))
-        turning += share * stepping.turns[i]
+        turning += stepping.turns[i] / dt
     if j < bodies.shape[0]:
         closing -= dot(n, velocity_of(j, y, tables.system))
-        turning += share * stepping.turns[j]
-    nearest = far_b - far_a - h * max(0.0, closing) - turning
-    return nearest > -DEPTH * min(stepping.walls[a], stepping.walls[b])
+        turning += stepping.turns[j] / dt
+    return max(0.0, closing) + turning
+
+
+@njit
+def apart_until(pair, n, allowed, gap, rate, t, h, y, tables):
+    """The time (s) from t to h until which planes of normal n prove that a pair overlaps by less than `allowed` (m); h or
+    more, if they do all the time. gap, rate : see `gap_of_plane`, `closing_rate`, at the time t. Writes their `places`.
+
+    Support points are cheaper than distances: the gap is computed at some times, and shrinks between them by no more than
+    its rate."""
+    least = LEAST_LEFT * min(abs(allowed), gap + allowed)
+    for _ in range(LOOKS):
+        if gap + allowed <= least:
+            return t
+        t += (gap + allowed) / rate if rate > 0.0 else h
+        if t >= h:
+            return t
+        place_pair(pair, t, y, tables)
+        gap = gap_of_plane(pair, n, tables.collision)
+    return t
+
+
+@njit
+def place_pair(pair, t, y, tables):
+    """Write the `places` of a pair at the time t (s)."""
+    place_at(pair.a, t, y, tables.system, tables.collision)
+    place_at(pair.b, t, y, tables.system, tables.collision)
 
 
 @njit
 def may_meet(a, b, h, y, tables):
-    """Whether the balls about two colliders meet within h (s). Writes their `places`."""
+    """Whether the balls about two colliders meet within h (s)."""
     collision, bodies = tables.collision, tables.system.bodies
     one, two = collision.colliders[a], collision.colliders[b]
-    x_a, v_a, _ = place_at(a, 0.0, y, tables.system, collision)
-    x_b, v_b, _ = place_at(b, 0.0, y, tables.system, collision)
     if two.kind == MESH:
         return True
-    reach = one.radius + two.radius
+    reach, x_a, v_a = one.radius + two.radius, load3(one.position), (0.0, 0.0, 0.0)
     if one.body < bodies.shape[0]:
-        reach += norm(load3(one.position))
-    else:
-        x_a = load3(one.position)
+        reach += norm(x_a)
+        x_a, v_a = three(y, STATE_SIZE * one.body), velocity_of(one.body, y, tables.system)
+    x_b, v_b = load3(two.position), (0.0, 0.0, 0.0)
     if two.body < bodies.shape[0]:
-        reach += norm(load3(two.position))
-    else:
-        x_b = load3(two.position)
+        reach += norm(x_b)
+        x_b, v_b = three(y, STATE_SIZE * two.body), velocity_of(two.body, y, tables.system)
     d, v = sub(x_b, x_a), sub(v_b, v_a)
     vv = dot(v, v)
     t = min(h, max(0.0, -dot(d, v) / vv)) if vv > 0.0 else 0.0
@@ -221,9 +264,9 @@ def is_behind(a, b, front, number, collision):
 
 
 @njit
-def time_of_impact(pair, h, y, tables):
+def time_of_impact(pair, n, h, y, tables):
     """The time within h (s) at which a pair would go too deep; infinite if it does not. Then `impact` holds what else is
-    known of the impact, but for the time."""
+    known of the impact, but for the time. n : a normal to begin with, or 0."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
@@ -231,7 +274,7 @@ def time_of_impact(pair, h, y, tables):
     facet = two.kind == MESH
     if facet:
         show(two, pair.facet, collision)
-    t, n = 0.0, (0.0, 0.0, 0.0)
+    t = 0.0
     for _ in range(MOST_ADVANCES):
         x_a, v_a, omega_a = place_at(a, t, y, system, collision)
         x_b, v_b, omega_b = place_at(b, t, y, system, collision)
@@ -240,11 +283,11 @@ def time_of_impact(pair, h, y, tables):
         most = norm(along) + turning
         if most <= 0.0:
             return math.inf
+        front = front_of(b, pair.facet, collision) if facet else n
+        if facet and t == 0.0 and is_behind(a, b, front, pair.facet, collision):
+            return math.inf  # what is behind a surface stays there
         s, n, p = signed_distance(a, b, n, most * (h - t) + depth, collision)
         if facet:
-            front = front_of(b, pair.facet, collision)
-            if t == 0.0 and is_behind(a, b, front, pair.facet, collision):
-                return math.inf  # what is behind a surface stays there
             if s <= 0.0 or dot(n, front) > 0.0:
                 n = scale(-1.0, front)
         u_a = add(v_a, cross(omega_a, sub(p, x_a)))
@@ -256,6 +299,10 @@ def time_of_impact(pair, h, y, tables):
         approach = max(0.0, -dot(n, along)) + turning
         if s > TOUCH * depth and approach * (h - t) <= s + depth:
             return math.inf
+        if s > -depth:
+            gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
+            if apart_until(pair, n, depth, gap, rate, t, h, y, tables) >= h:
+                return math.inf
         advance = (s - 0.5 * TOUCH * depth) / approach if s > TOUCH * depth else 0.0
         t += max(advance, depth / most)
         if t >= h:
@@ -292,6 +339,8 @@ def find_impact(first, h, y, tables):
         clear(hit)
     body_of, marks, bodies = collision.body_of, collision.marks, tables.system.bodies.shape[0]
     best = math.inf
+    for i in range(collision.colliders.shape[0]):
+        place_at(i, 0.0, y, tables.system, collision)
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
         i, j = body_of[pair.a], body_of[pair.b]
@@ -300,7 +349,8 @@ def find_impact(first, h, y, tables):
         pair.clear = 1
         if not is_watched(i, j, collision.colliders[pair.b].kind, tables) or is_clear(pair, k, h, y, tables):
             continue
-        t = time_of_impact(pair, h, y, tables)
+        t = time_of_impact(pair, load3(collision.manifolds[k].normal), h, y, tables)
+        place_pair(pair, 0.0, y, tables)
         if t >= h:
             continue
         pair.clear = 0
@@ -327,10 +377,16 @@ def is_watched(i, j, kind, tables):
 
 @njit
 def is_clear(pair, k, h, y, tables):
-    """Whether balls about the colliders of pair k, or a plane between them, prove that they do not meet within h (s)."""
+    """Whether balls about the colliders of pair k, or a plane between them, prove that they do not meet within h (s): that of
+    their contact, or of the facet of a mesh."""
+    collision = tables.collision
     if not may_meet(pair.a, pair.b, h, y, tables):
         return True
-    return are_apart(pair, load3(tables.collision.manifolds[k].normal), h, y, tables)
+    if are_apart(pair, load3(collision.manifolds[k].normal), h, y, tables):
+        return True
+    if collision.colliders[pair.b].kind != MESH:
+        return False
+    return are_apart(pair, scale(-1.0, front_of(pair.b, pair.facet, collision)), h, y, tables)
 
 
 # An impulse on one pair -------------------------------------------------------------------------------------------------

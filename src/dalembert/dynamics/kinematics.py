@@ -126,6 +126,19 @@ def rotate(q, spin, moments, h):
     return q
 
 
+ROUGHLY = 0.25  # rad: what `rotate_roughly` turns at once at most
+
+
+@njit
+def rotate_roughly(q, spin, moments, h):
+    """The same to 4e-3 rad for a turn of one radian and its square for less, in a fifth of the time."""
+    turned = norm(spin) / min(moments[0], moments[1], moments[2]) * abs(h)  # whichever way the body comes to spin
+    parts = int(min(turned / ROUGHLY, MOST_PARTS)) + 1
+    for _ in range(parts):
+        q, spin = split(q, spin, moments, h / parts)
+    return q
+
+
 @njit
 def split(q, spin, moments, h):
     """(q, spin) after the symmetric composition of order 2 over h."""
