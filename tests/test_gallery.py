@@ -95,13 +95,8 @@ def test_the_converging_solver_nearly_converges_in_piles_that_move(name, duratio
 
 
 def relative_residuals(name, duration):
-    changes = {
-        "method": "time_stepping",
-        "solver": "interior_point",
-        "duration": duration,
-        "iterations": None,
-        "tolerance": 1e-10,
-    }
+    changes = {"method": "time_stepping", "solver": "interior_point", "iterations": None, "tolerance": 1e-10}
+    changes["duration"] = duration
     _module, run = run_scene(name, changes)
     masses = np.array([body.mass for body in run.model.scene.bodies.values()])
     fastest = (np.linalg.norm(run.trajectory.momentum.values, axis=2) / masses).max()

@@ -163,7 +163,7 @@ def are_apart(pair, n, h, y, tables):
         return False
     if collision.colliders[pair.b].kind == MESH:
         show(collision.colliders[pair.b], pair.facet, collision)
-    allowed, t = DEPTH * min(stepping.walls[pair.a], stepping.walls[pair.b]), 0.0
+    allowed = DEPTH * min(stepping.walls[pair.a], stepping.walls[pair.b])
     gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
     if gap + allowed <= 0.0:
         return False
@@ -204,9 +204,8 @@ def apart_until(pair, n, allowed, gap, rate, t, h, y, tables):
 
     Support points are cheaper than distances: the gap is computed at some times, and shrinks between them by no more than
     its rate."""
-    least = LEAST_LEFT * min(abs(allowed), gap + allowed)
     for _ in range(LOOKS):
-        if gap + allowed <= least:
+        if gap + allowed <= LEAST_LEFT * allowed:
             return t
         t += (gap + allowed) / rate if rate > 0.0 else h
         if t >= h:
@@ -299,10 +298,9 @@ def time_of_impact(pair, n, h, y, tables):
         approach = max(0.0, -dot(n, along)) + turning
         if s > TOUCH * depth and approach * (h - t) <= s + depth:
             return math.inf
-        if s > -depth:
-            gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
-            if apart_until(pair, n, depth, gap, rate, t, h, y, tables) >= h:
-                return math.inf
+        gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
+        if apart_until(pair, n, depth, gap, rate, t, h, y, tables) >= h:
+            return math.inf
         advance = (s - 0.5 * TOUCH * depth) / approach if s > TOUCH * depth else 0.0
         t += max(advance, depth / most)
         if t >= h:

@@ -251,7 +251,7 @@ def solve_impulses(tables, work):
             continue
         step.tolerance = ROUNDING * max(static_speed(island, tables), largest_rate(work))
         if island.end - island.first > MANY:
-            step.tolerance = max(step.tolerance, stepping.options[0].enough)
+            step.tolerance = max(step.tolerance, stepping.options[0].tolerance_of_many)
         step.relative = stepping.options[0].tolerance
         status = solve_loaded(work)
         if status != OK:
@@ -423,6 +423,6 @@ SOLVERS.add(
     ContactSolver(
         "solves all contacts and joints together, by Newton's method", 1000, 1e-10, "relative", 0.0, CONVERGING_ENTRY,
         converging_task,
-        separates=True, enough=1e-6, make_workspace=make_workspace, fit_workspace=fit_workspace,
+        separates=True, tolerance_of_many=1e-6, make_workspace=make_workspace, fit_workspace=fit_workspace,
     ),
 )  # fmt: skip

@@ -14,13 +14,11 @@ set contains joints, prescribed motions or sleeping bodies, all contacts are sol
 In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the momenta after them.
 """
 
-import math
-
 from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, mark_near, restart_near
 from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
-from ..core.math3 import dot, load3, norm, store3, sub
+from ..core.math3 import norm, store3, sub
 from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from .fast import body_outruns, ignore_far_ahead, note_contacts
@@ -28,7 +26,7 @@ from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_and_book
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
-from .solve import FACTORED, MANY_SWEEPS, aim_of_many
+from .solve import FACTORED, MANY_SWEEPS, aim_of_many, pace_of
 from .tables import (
     ANGULAR,
     BEFORE,
@@ -230,18 +228,11 @@ def spread(island, tables):
 def set_aim(island, tables):
     """The residual that an impact is to reach (m/s): the tolerance, or where it concerns many, a small part of their speed or
     of what the weight adds to it in a step, as `solve.set_aim` has it."""
-    options, members = tables.stepping.options[0], tables.collision.members
-    island.aim = options.tolerance
-    if island.end - island.first <= MANY:
-        return
-    square, weight = 0.0, 0.0
-    for m in range(island.first_member, island.end_member):
-        kin, body = tables.system.kinematics[members[m]], tables.system.bodies[members[m]]
-        v = three(tables.stepping.free_motion, MOTION * members[m] + LINEAR)
-        square += dot(v, v)
-        weight = max(weight, options.dt * body.inverse_mass * norm(load3(kin.force)))
-    speed = math.sqrt(square / (island.end_member - island.first_member))
-    island.aim = aim_of_many(speed, weight, options.tolerance)
+    tolerance = tables.stepping.options[0].tolerance
+    island.aim = tolerance
+    if island.end - island.first > MANY:
+        speed, _, weight = pace_of(island, True, tables.stepping.free_motion, tables)
+        island.aim = aim_of_many(speed, weight, tolerance)
 
 
 # Bodies and contacts ----------------------------------------------------------------------------------------------------

@@ -140,8 +140,8 @@ def correct_island(number, tables):
 
 @inlined
 def overlap_of_aim(island, options):
-    """The overlap (m) that the velocities of a step may leave in an island of many contacts (see `options.enough`)."""
-    return options.enough * options.dt if island.end - island.first > MANY else 0.0
+    """The overlap (m) that the velocities of a step may leave in an island of many contacts (see `OPTIONS`)."""
+    return options.tolerance_of_many * options.dt if island.end - island.first > MANY else 0.0
 
 
 @njit

@@ -196,7 +196,7 @@ def set_aim(island, tables):
     island.aim, island.slow = options.tolerance, 0
     if options.finishes == 0:
         return
-    speed, fastest, weight = pace_of(island, False, tables)
+    speed, fastest, weight = pace_of(island, False, tables.stepping.motion, tables)
     island.slow = 1 if speed <= SLOW * weight else 0
     many = island.end - island.first
     if many > FACTORED or (many > MANY and fastest > STILL * weight):
@@ -210,23 +210,23 @@ def relax_aim(island, tables):
     options = tables.stepping.options[0]
     if island.residual <= island.aim or island.aim > options.tolerance or island.end - island.first <= MANY:
         return
-    if in_joint_space(tables):
+    if in_joint_space(tables):  # where `motion` has speeds of joints
         return
-    speed, fastest, weight = pace_of(island, True, tables)
+    speed, fastest, weight = pace_of(island, True, tables.stepping.motion, tables)
     if fastest > STILL * weight:
         island.aim = aim_of_many(speed, weight, options.tolerance)
 
 
 @njit
-def pace_of(island, after, tables):
+def pace_of(island, given, velocities, tables):
     """(root mean square of the speeds of an island, speed of its fastest body, what its weight adds in a step), m/s: before
-    the step, or with the velocities in `motion`, `after` the impulses."""
-    members, system, motion = tables.collision.members, tables.system, tables.stepping.motion
+    the step, or where they are `given`, with packed velocities."""
+    members, system = tables.collision.members, tables.system
     square, fastest, weight = 0.0, 0.0, 0.0
     for m in range(island.first_member, island.end_member):
         body = members[m]
         kin = system.kinematics[body]
-        v = three(motion, MOTION * body + LINEAR) if after else load3(kin.v)
+        v = three(velocities, MOTION * body + LINEAR) if given else load3(kin.v)
         square += dot(v, v)
         fastest = max(fastest, dot(v, v))
         weight = max(weight, tables.stepping.options[0].dt * system.bodies[body].inverse_mass * norm(load3(kin.force)))

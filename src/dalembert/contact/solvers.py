@@ -42,8 +42,8 @@ class ContactSolver(NamedTuple):
     """A solver of the impulses of a step, and its defaults.
 
     help : what it does, in a few words. iterations : most iterations in a step. tolerance : at which it stops; unit : of
-    that, "m/s" or "relative". slop : overlap that is tolerated, in sizes of the smallest collider. enough : m/s, the
-    residual that may be left in an island of more than `tables.MANY` contacts, unless the user gives a tolerance.
+    that, "m/s" or "relative". slop : overlap that is tolerated, in sizes of the smallest collider.
+    tolerance_of_many : m/s, at which it stops in an island of more than `tables.MANY` contacts, where the user gives none.
     compiled : its C function, whose `data` is the address of `tables.ContactTables`; None for a solver that is part of the
     step. function : the same in Python, (task, tables, workspace) → status. Its tasks are SOLVE_IMPULSES and, if it
     `separates`, SOLVE_DISPLACEMENTS of the overlap that Gauss–Seidel leaves (`position_correction`).
@@ -60,7 +60,7 @@ class ContactSolver(NamedTuple):
     compiled: CFunction | None = None
     function: Callable[..., int] | None = None
     separates: bool = False
-    enough: float = 0.0
+    tolerance_of_many: float = 0.0
     make_workspace: Callable[..., Any] = no_workspace
     fit_workspace: Callable[[Any, Any], Any] = same_workspace
 
@@ -89,8 +89,8 @@ class StepSettings(NamedTuple):
     """How a step is made.
 
     dt : s. solver : a name of `solvers.SOLVERS`. iterations : most iterations of the solver. tolerance : m/s, the residual
-    at which it stops; enough : m/s, see `ContactSolver`. margin : m, within which collision detection finds pairs. fall : m,
-    half of what weight moves a body by in a step. slop : m, overlap that is tolerated.
+    at which it stops; tolerance_of_many : m/s, see `ContactSolver`. margin : m, within which collision detection finds
+    pairs. fall : m, half of what weight moves a body by in a step. slop : m, overlap that is tolerated.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
     sleep_after : s of rest after which bodies in contact sleep; zero: never. sleep_speed : m/s, below which bodies are at
     rest. finishes : whether islands that sweeps leave unsolved go to the converging solver."""
@@ -99,7 +99,7 @@ class StepSettings(NamedTuple):
     solver: str
     iterations: int
     tolerance: float
-    enough: float
+    tolerance_of_many: float
     margin: float
     fall: float
     slop: float
@@ -123,7 +123,7 @@ def make_stepping(
     options = _row(OPTIONS)
     options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
     options.tolerance, options.ledger = settings.tolerance, ledger
-    options.enough = settings.enough
+    options.tolerance_of_many = settings.tolerance_of_many
     options.separates = SOLVERS[settings.solver].separates
     options.fall = settings.fall
     options.slop, options.finishes = settings.slop, settings.finishes

@@ -22,16 +22,16 @@ from ..model.tables import STATE_SIZE, System
 MANY = 300  # contacts: islands of more than these are solved less precisely
 
 # `predict`: whether some force may depend on velocities. `finishes`: whether islands that sweeps leave unsolved go to the
-# converging solver, or `iterations` are all they get. `enough`: m/s, the residual that a solver with a relative tolerance
-# may leave in an island of more than MANY contacts. `slop`: m, overlap that is tolerated; `kept`: m, gap over which a
-# contact keeps its force. `fresh`: whether the state was set from outside, so that the contacts ahead of it are unknown.
-# `separates`: whether the solver finds displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness, below
-# `sleep_speed` (m/s), after which bodies sleep; zero: never. `ledger`: where the entries of contact stand in the state.
-# `fast`: whether some body may move by more than a part of its thickness in a step (`fast`). `fall`: half of what weight
-# moves a body by in a step, m: see `velocities.set_travel`.
+# converging solver, or `iterations` are all they get. `tolerance_of_many`: m/s, that of a solver with a relative
+# tolerance in an island of more than MANY contacts; 0: the same. `slop`: m, overlap that is tolerated; `kept`: m, gap over
+# which a contact keeps its force. `fresh`: whether the state was set from outside, so that the contacts ahead of it are
+# unknown. `separates`: whether the solver finds displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness,
+# below `sleep_speed` (m/s), after which bodies sleep; zero: never. `ledger`: where the entries of contact stand in the
+# state. `fast`: whether some body may move by more than a part of its thickness in a step (`fast`). `fall`: half of what
+# weight moves a body by in a step, m: see `velocities.set_travel`.
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("finishes", "i8"), ("enough", "f8"), ("slop", "f8"), ("kept", "f8"), ("fresh", "i8"),
+     ("predict", "i8"), ("finishes", "i8"), ("tolerance_of_many", "f8"), ("slop", "f8"), ("kept", "f8"), ("fresh", "i8"),
      ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"), ("fast", "i8"), ("fall", "f8")],
     align=True,
 )  # fmt: skip

@@ -131,7 +131,7 @@ ROUGHLY = 0.25  # rad: what `rotate_roughly` turns at once at most
 
 @njit
 def rotate_roughly(q, spin, moments, h):
-    """The same to 4e-3 rad for a turn of one radian and its square for less, in a fifth of the time."""
+    """The same to 4e-3 rad over turns of up to one radian, in a fifth of the operations over turns of less than `ROUGHLY`."""
     turned = norm(spin) / min(moments[0], moments[1], moments[2]) * abs(h)  # whichever way the body comes to spin
     parts = int(min(turned / ROUGHLY, MOST_PARTS)) + 1
     for _ in range(parts):

@@ -227,7 +227,9 @@ def _unit(solver: str) -> str:
 def _tolerance(own: Any) -> str:
     """The tolerance of a step, from its settings."""
     text = f"{own.tolerance:g} {_unit(own.solver)}"
-    return text + (f", or {own.enough:g} m/s in islands of more than {MANY} contacts," if own.enough > 0.0 else "")
+    if own.tolerance_of_many == 0.0:
+        return text
+    return f"{text}, or {own.tolerance_of_many:g} m/s in islands of more than {MANY} contacts,"
 
 
 def _or(ways: list[str]) -> str:
