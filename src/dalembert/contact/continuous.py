@@ -42,16 +42,17 @@ from ..core.math3 import (
     sub,
     to_matrix,
 )
-from ..core.simd import clear, load
+from ..core.simd import load
 from ..core.status import OK
 from ..core.tables import own_address, table_at
 from ..dynamics.kinematics import rotate_roughly
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .fast import FAST, FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, TIME, note_strike
+from .fast import FAST, FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, MEET, SIDE_A, SIDE_B, TIME, note_strike
 from .joints import add_impulse, book_reaction
-from .tables import IMPACT, ContactTables, three
+from .tables import ANGULAR, IMPACT, LINEAR, MOTION, ContactTables, three
 
+SAME_NORMAL = 0.9998  # cosine of the angle to the normal of a meeting, for a contact to have a row
 DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
 TOUCH = 0.1  # of that depth: nearer than this they touch
 MOST_ADVANCES = 2000  # of one pair
@@ -123,7 +124,8 @@ def place_at(number, t, y, system, collision):
 @njit
 def mark_fast(first, y, tables):
     """Fill `turns` with how far a step turns the points of each body, and `moves` with their greatest displacement in it, or
-    −1 for those that are not fast; if this is not the `first` impact, only for the bodies that the last one concerned."""
+    −1 for those that are neither fast nor watched; if this is not the `first` impact, only for the bodies that the last one
+    concerned."""
     system, stepping, marks = tables.system, tables.stepping, tables.collision.marks
     moves, turns, thickness, swing = stepping.moves, stepping.turns, stepping.thickness, stepping.swing
     h = stepping.options[0].dt
@@ -133,7 +135,7 @@ def mark_fast(first, y, tables):
         v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system)
         turns[i] = h * swing[i] * norm(omega)
         moved = h * norm(v) + turns[i]
-        moves[i] = moved if moved > FAST * thickness[i] else -1.0
+        moves[i] = moved if moved > FAST * thickness[i] or stepping.watched[i] != 0 else -1.0
 
 
 # One pair ---------------------------------------------------------------------------------------------------------------
@@ -329,12 +331,12 @@ def note_impact(a, b, n, p, impact):
 @njit
 def find_impact(first, h, y, tables):
     """The first impact of a fast body within h (s) from the state y, into `impact`; whether this is the `first` search in
-    half a step. Notes in `hit` the bodies of all impacts that it finds."""
+    half a step. Notes in `hit` when each body meets another."""
     collision, stepping = tables.collision, tables.stepping
     impact, first_impact, hit = stepping.impact, stepping.first_impact, stepping.hit
     mark_fast(first, y, tables)
-    if first:
-        clear(hit)
+    for body in range(hit.shape[0]):
+        hit[body] = math.inf
     body_of, marks, bodies = collision.body_of, collision.marks, tables.system.bodies.shape[0]
     best = math.inf
     for i in range(collision.colliders.shape[0]):
@@ -354,7 +356,7 @@ def find_impact(first, h, y, tables):
         pair.clear = 0
         for body in (i, j):
             if body < bodies:
-                hit[body] = 1
+                hit[body] = min(hit[body], t)
         if t < best:
             best = t
             for c in range(IMPACT):
@@ -385,6 +387,82 @@ def is_clear(pair, k, h, y, tables):
     if collision.colliders[pair.b].kind != MESH:
         return False
     return are_apart(pair, scale(-1.0, front_of(pair.b, pair.facet, collision)), h, y, tables)
+
+
+# Before rows are made ---------------------------------------------------------------------------------------------------
+
+
+@njit
+def meets_elsewhere(number, h, motion, y, tables):
+    """Whether the bodies of an open contact pass each other within h (s), or meet with another normal than the contact has,
+    on their way with the velocities in `motion` from the state y. Nothing stays changed."""
+    collision = tables.collision
+    contact = collision.contacts[number]
+    pair = collision.pairs[contact.pair]
+    one, two = collision.places[pair.a], collision.places[pair.b]
+    saved = load3(one.x), nine(one.rotation), one.known, load3(two.x), nine(two.rotation), two.known
+    normal = load3(contact.frame)
+    meeting = normal_of_meeting(pair, normal, h, motion, y, tables)
+    put_back(one, saved[0], saved[1], saved[2])
+    put_back(two, saved[3], saved[4], saved[5])
+    return dot(meeting, normal) < SAME_NORMAL
+
+
+@njit
+def normal_of_meeting(pair, n, h, motion, y, tables):
+    """The normal with which a pair meets first within h (s) by the velocities in `motion`; that of now, n, if it touches;
+    zero if it does not meet."""
+    collision, stepping = tables.collision, tables.stepping
+    a, b = pair.a, pair.b
+    one, two = collision.colliders[a], collision.colliders[b]
+    touch = TOUCH * DEPTH * min(stepping.walls[a], stepping.walls[b])
+    facet = two.kind == MESH
+    if facet:
+        show(two, pair.facet, collision)
+    t, known = 0.0, n
+    for _ in range(MOST_ADVANCES):
+        v_a, turn_a = place_by(a, t, motion, y, collision)
+        v_b, turn_b = place_by(b, t, motion, y, collision)
+        along = sub(v_b, v_a)
+        turning = reach_of(one, stepping) * turn_a + reach_of(two, stepping) * turn_b
+        s, n, _ = signed_distance(a, b, n, (norm(along) + turning) * (h - t) + touch, collision)
+        if facet:
+            front = front_of(b, pair.facet, collision)
+            if s <= 0.0 or dot(n, front) > 0.0:
+                n = scale(-1.0, front)
+        if s <= touch:
+            return n if t > 0.0 else known
+        approach = max(0.0, -dot(n, along)) + turning
+        if approach * (h - t) <= s:
+            break
+        t += (s - 0.5 * touch) / approach
+    return 0.0, 0.0, 0.0
+
+
+@njit
+def place_by(number, t, motion, y, collision):
+    """Write the pose of a collider after t (s) with the velocity in `motion` into its place. Returns (v, |ω|) of its body."""
+    collider, place = collision.colliders[number], collision.places[number]
+    i = collider.body
+    if i >= collision.marks.shape[0] - 1:
+        return (0.0, 0.0, 0.0), 0.0
+    at, to = STATE_SIZE * i, MOTION * i
+    v, omega = three(motion, to + LINEAR), three(motion, to + ANGULAR)
+    turn = to_matrix(rotate_by((y[at + 3], y[at + 4], y[at + 5], y[at + 6]), scale(t, omega)))
+    rotation = matmul(turn, nine(collider.rotation))
+    store3(place.x, add(add_scaled(three(y, at), t, v), matvec(turn, load3(collider.position))))
+    for k in range(9):
+        place.rotation[k] = rotation[k]
+    return v, norm(omega)
+
+
+@njit
+def put_back(place, x, rotation, known):
+    """Write a pose as it was."""
+    store3(place.x, x)
+    for k in range(9):
+        place.rotation[k] = rotation[k]
+    place.known = known
 
 
 # An impulse on one pair -------------------------------------------------------------------------------------------------
@@ -433,9 +511,11 @@ def strike(y, tables):
 
 
 @njit
-def continuous_task(task, h, y, tables):
+def continuous_task(task, h, y, out, tables):
     """FIND the first impact within h (s) from the state y, or FIND_NEXT one after an impact of marked bodies, or STRIKE the
-    pair that was found. Returns a status."""
+    pair that was found; or MEET + i, see `meets_elsewhere`, with velocities in y and the state in `out`. Returns a status."""
+    if task >= MEET:
+        return 1 if meets_elsewhere(task - MEET, h, y, out, tables) else 0
     if task == FIND or task == FIND_NEXT:  # noqa: SIM109 - compiled
         find_impact(task == FIND, h, y, tables)
         return OK
@@ -443,7 +523,7 @@ def continuous_task(task, h, y, tables):
 
 
 def continuous_entry(data, task, h, y, n, out, m):
-    return continuous_task(task, h, _floats(y, n), table_at(ContactTables, data))
+    return continuous_task(task, h, _floats(y, n), _floats(out, m), table_at(ContactTables, data))
 
 
 CONTINUOUS_ENTRY = CFunction(continuous_entry, C_SIGNATURE)

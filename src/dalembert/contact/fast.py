@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..collide.near import begin_near, mark_near
-from ..collide.tables import CONTACTS
-from ..core.jit import njit
+from ..collide.tables import CONTACTS, NEED_ROOM
+from ..core.c_function import call_pointer
+from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
 from ..core.simd import load, store
+from ..core.status import OK
+from ..core.tables import own_address
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
 from .gauss_seidel import axes_of, world_impulse
 from .tables import (
@@ -30,17 +33,19 @@ from .tables import (
     call_coordinates,
     in_joint_space,
     put_three,
+    relative_velocity,
     three,
 )
 
 FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
+LITTLE = 0.05  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
 BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a contact left to continuous detection
 # Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
 # point midway between the surfaces.
 TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
-FIND, STRIKE, FIND_NEXT = 0, 1, 2  # tasks of `continuous`
+FIND, STRIKE, FIND_NEXT, MEET = 0, 1, 2, 3  # tasks of `continuous`; MEET + i: of contact i
 
 
 # Sizes ------------------------------------------------------------------------------------------------------------------
@@ -178,27 +183,99 @@ def body_outruns(i, h, bounced, motion, tables):
 
 
 @njit
-def ignore_far_ahead(begin, end, h, motion, tables):
-    """Separate those of contacts begin … end that are far ahead of fast bodies, which may pass beside them: their normals are
-    those of another place. Continuous collision detection finds these impacts where they happen. The normal of a half-space
-    is the same everywhere."""
-    stepping, contacts = tables.stepping, tables.collision.contacts
-    colliders, pairs = tables.collision.colliders, tables.collision.pairs
-    thickness = stepping.thickness
+def forget_watched(watched):
+    """No body is watched, at the middle of a step."""
+    for i in range(watched.shape[0]):
+        watched[i] = 0
+
+
+@njit
+def is_some_watched(watched):
+    """Whether a contact of some body was left to continuous detection since the middle of the step."""
+    for i in range(watched.shape[0]):
+        if watched[i] != 0:
+            return True
+    return False
+
+
+@njit
+def leave_to_detection(begin, end, h, motion, y, tables):
+    """Leave open contacts begin … end to continuous detection where the normal of another place would deflect a body: those
+    that close within h (s) by their normal, while the bodies pass each other or meet with another normal; and those that are
+    far ahead of a fast body. The normal of a half-space is the same everywhere, and where a body in a large pile goes depends
+    on what presses it. y : the state of the bodies, where they are. Returns a status: NEED_ROOM where continuous detection is
+    not at hand yet."""
+    contacts, colliders, pairs = tables.collision.contacts, tables.collision.colliders, tables.collision.pairs
+    stepping, last, elsewhere = tables.stepping, -1, False
     for i in range(begin, end):
         contact = contacts[i]
-        least, fast, both = math.inf, False, 0.0
-        for body in (contact.a, contact.b):
-            if body < thickness.shape[0]:
-                moved = h * norm(three(motion, MOTION * body + LINEAR))
-                moved += h * stepping.swing[body] * norm(three(motion, MOTION * body + ANGULAR))
-                if load(motion, MOTION * body + INVERSE_MASS) == 0.0:
-                    moved = driven_distance(body, h, tables)
-                fast = fast or moved > FAR_AHEAD * thickness[body]
-                least, both = min(least, thickness[body]), both + moved
-        if fast and contact.separation > FAR_AHEAD * least and colliders[pairs[contact.pair].b].kind != HALF_SPACE:
-            contact.separation += BEYOND * both
-            store3(contact.impulse, (0.0, 0.0, 0.0))
+        gap = contact.separation
+        if gap <= 0.0 or colliders[pairs[contact.pair].b].kind == HALF_SPACE:
+            continue
+        closing = gap + h * normal_rate(contact, motion) < 0.0
+        if not closing and stepping.options[0].fast == 0:
+            continue
+        least, part, way = way_of(contact, motion, tables)
+        if part <= FAST or gap <= FAR_AHEAD * least:
+            if part <= LITTLE or not closing or are_crowded(contact, stepping.aims):
+                continue
+            if tables.callbacks[0].continuous == 0:
+                stepping.report[0].wants_continuous = 1
+                return NEED_ROOM
+            if contact.pair != last:
+                last, elsewhere = contact.pair, meets_elsewhere(i, h, motion, y, tables)
+            if not elsewhere:
+                continue
+        contact.separation += BEYOND * way
+        store3(contact.impulse, (0.0, 0.0, 0.0))
+        watch(contact.a, stepping.watched)
+        watch(contact.b, stepping.watched)
+    return OK
+
+
+@inlined
+def watch(body, watched):
+    """Have continuous detection look at a body until the next middle."""
+    if body < watched.shape[0]:
+        watched[body] = 1
+
+
+@njit
+def way_of(contact, motion, tables):
+    """(half the thickness of the thinner body of a contact, the most that one of them moves in a step as a part of half its
+    thickness, how far both move)."""
+    stepping = tables.stepping
+    thickness, h = stepping.thickness, stepping.options[0].dt
+    least, part, way = math.inf, 0.0, 0.0
+    for body in (contact.a, contact.b):
+        if body < thickness.shape[0]:
+            moved = h * norm(three(motion, MOTION * body + LINEAR))
+            moved += h * stepping.swing[body] * norm(three(motion, MOTION * body + ANGULAR))
+            if load(motion, MOTION * body + INVERSE_MASS) == 0.0:
+                moved = driven_distance(body, h, tables)
+            part = max(part, moved / thickness[body])
+            least, way = min(least, thickness[body]), way + moved
+    return least, part, way
+
+
+@inlined
+def are_crowded(contact, aims):
+    """Whether both bodies of a contact are pressed in a large pile, or one is and the other does not move."""
+    a, b, bodies = contact.a, contact.b, aims.shape[0]
+    return (a >= bodies or aims[a] > 0.0) and (b >= bodies or aims[b] > 0.0)
+
+
+@inlined
+def normal_rate(contact, motion):
+    """The normal velocity of a contact (m/s)."""
+    u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+    return dot(load3(contact.frame), u)
+
+
+@njit
+def meets_elsewhere(number, h, motion, y, tables):
+    """Asks continuous detection, see `continuous.meets_elsewhere`."""
+    return call_pointer(tables.callbacks[0].continuous, own_address(tables), MEET + number, h, motion, y) != 0
 
 
 # What impacts in free motion did ----------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ from ..dynamics.joint_space.tables import Reduced
 from ..dynamics.joint_space.welded import show_links
 from ..model.tree import FREE, HINGE, SLIDER
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .continuous import DEPTH, TOUCH, front_of, is_behind, note_impact, place_at, signed_distance
-from .fast import FAST, TIME
+from .continuous import DEPTH, TOUCH, front_of, is_behind, meets_elsewhere, note_impact, place_at, signed_distance
+from .fast import FAST, MEET, TIME
 from .joint_space import JointSpace, place_links
 from .tables import ContactTables
 
@@ -43,7 +43,7 @@ MOST_TIMES = 20_000  # at which all trees are placed, in half a step
 @njit
 def bound_speeds(h, z, reduced, js, tables):
     """Fill `turns` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how far it
-    may go in a step, or −1 for what is not fast."""
+    may go in a step, or −1 for what is neither fast nor watched."""
     nodes, first, pace = js.tree.nodes, reduced.options[0].coordinates, js.pace
     stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
@@ -73,7 +73,8 @@ def bound_speeds(h, z, reduced, js, tables):
             most = load(pace, 2 * node) + load(pace, 2 * node + 1) * reach
             stepping.turns[row] = most
             far = stepping.options[0].dt * most
-            stepping.moves[row] = far if far > FAST * stepping.thickness[row] else -1.0
+            fast = far > FAST * stepping.thickness[row] or stepping.watched[row] != 0
+            stepping.moves[row] = far if fast else -1.0
 
 
 # One pair ---------------------------------------------------------------------------------------------------------------
@@ -172,11 +173,19 @@ def find_impact_of_trees(h, z, reduced, js, tables):
 _floats = viewer(np.float64)
 
 
+@njit
+def joint_space_continuous_task(task, h, z, out, reduced, js, tables):
+    """FIND the first impact within h (s) from the state z, or MEET + i: see `continuous.meets_elsewhere`."""
+    if task >= MEET:
+        return 1 if meets_elsewhere(task - MEET, h, z, out, tables) else 0
+    find_impact_of_trees(h, z, reduced, js, tables)
+    return OK
+
+
 def joint_space_continuous_entry(data, task, h, z, n, out, m):
     tables = table_at(ContactTables, data)
     reduced, js = table_at(Reduced, tables.callbacks[0].reduced), table_at(JointSpace, tables.callbacks[0].joint_space)
-    find_impact_of_trees(h, _floats(z, n), reduced, js, tables)
-    return OK
+    return joint_space_continuous_task(task, h, _floats(z, n), _floats(out, m), reduced, js, tables)
 
 
 JOINT_SPACE_CONTINUOUS_ENTRY = CFunction(joint_space_continuous_entry, C_SIGNATURE)

@@ -28,7 +28,7 @@ from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
 from .joint_space_commands import GIVEN, GIVEN_SPEEDS, RIDE
-from .joint_space_continuous import JOINT_SPACE_CONTINUOUS_ENTRY, find_impact_of_trees
+from .joint_space_continuous import JOINT_SPACE_CONTINUOUS_ENTRY, joint_space_continuous_task
 from .joint_space_solves import FEW
 from .joint_space_surfaces import JOINT_SURFACES_ENTRY, joint_surfaces_task
 from .limits import FAINT, implicit_forces, make_soft
@@ -142,8 +142,7 @@ class JointContactStepper(ContactStepper):
         reduced, own = self.own.tables, self._joint_space
 
         def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
-            find_impact_of_trees(h, view(y, n), reduced, own, tables)
-            return OK
+            return int(joint_space_continuous_task(task, h, view(y, n), view(out, m), reduced, own, tables))
 
         self._continuous = C_TYPE(call)
         return int(ctypes.cast(self._continuous, ctypes.c_void_p).value or 0)

@@ -21,7 +21,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import norm, store3, sub
 from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
-from .fast import body_outruns, ignore_far_ahead, note_contacts
+from .fast import TIME, body_outruns, leave_to_detection, note_contacts
 from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
 from .joints import add_and_book
 from .position_correction import move_separations
@@ -46,6 +46,10 @@ from .tables import (
 SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
 SWEEPS_A_ROUND = 10
 MOST_LOOKS = 16
+SOON = 0.1  # of a step: impacts that follow the first within it are solved with it
+SPREAD = (
+    0.1  # of the largest change of velocity: bodies of a large pile that change less wait for the middle of the step
+)
 MOST_FINISHES = 4
 ROUNDING = 1e-9  # of the rate at which a contact closes
 
@@ -73,18 +77,18 @@ def resolve_impact(h, y, tables):
     return add_nearby(y, tables)
 
 
-# Impacts that follow in the same half of a step are solved with the first: detection looks ahead, and their contacts may
-# close no farther than they are open. One by one, they would take as many solutions, and bodies that are caught between
-# others would be hit without end.
+# Impacts that follow soon are solved with the first: detection looks ahead, and their contacts may close no farther than they
+# are open. One by one, they would take as many solutions, and bodies that are caught between others would be hit without end.
 
 
 @njit
 def mark_hit(tables):
-    """Mark all bodies for which `continuous` has found impacts in this half of a step."""
-    collision, hit = tables.collision, tables.stepping.hit
+    """Mark the bodies of the impact that `continuous` has found first, and of those that follow soon."""
+    collision, stepping = tables.collision, tables.stepping
+    soon = stepping.impact[TIME] + SOON * stepping.options[0].dt
     begin_near(collision)
     for body in range(tables.system.bodies.shape[0]):
-        if hit[body] != 0:
+        if stepping.hit[body] <= soon:
             mark_near(body, collision)
 
 
@@ -204,19 +208,16 @@ def begin_island(tables):
 
 @njit
 def spread(island, tables):
-    """Mark the neighbours whose velocities have changed by more than the aim, for the next round; returns whether there are
-    some."""
-    collision, stepping = tables.collision, tables.stepping
+    """Mark the neighbours whose velocities have changed by more than the aim, or in a large pile by a part of the largest
+    change, for the next round; returns whether there are some."""
+    collision, found, enough = tables.collision, False, island.aim
     marks, members, counts = collision.marks, collision.members, collision.counts
-    now, before, found = stepping.motion, stepping.free_motion, False
+    if island.aim > tables.stepping.options[0].tolerance:
+        for m in range(island.first_member, island.end_member):
+            enough = max(enough, SPREAD * change_of(members[m], tables.stepping))
     for m in range(island.first_member, island.end_member):
         body = members[m]
-        if marks[body] != BESIDE:
-            continue
-        at = MOTION * body
-        change = norm(sub(three(now, at + LINEAR), three(before, at + LINEAR)))
-        change += stepping.swing[body] * norm(sub(three(now, at + ANGULAR), three(before, at + ANGULAR)))
-        if change > island.aim:
+        if marks[body] == BESIDE and change_of(body, tables.stepping) > enough:
             marks[body] = counts[ROUND] + 1
             found = True
     if found:
@@ -225,14 +226,25 @@ def spread(island, tables):
 
 
 @njit
+def change_of(body, stepping):
+    """How much the velocity of some point of a body has changed at most (m/s)."""
+    now, before, at = stepping.motion, stepping.free_motion, MOTION * body
+    change = norm(sub(three(now, at + LINEAR), three(before, at + LINEAR)))
+    return change + stepping.swing[body] * norm(sub(three(now, at + ANGULAR), three(before, at + ANGULAR)))
+
+
+@njit
 def set_aim(island, tables):
-    """The residual that an impact is to reach (m/s): the tolerance, or where it concerns many, a small part of their speed or
-    of what the weight adds to it in a step, as `solve.set_aim` has it."""
-    tolerance = tables.stepping.options[0].tolerance
+    """The residual that an impact is to reach (m/s): the tolerance; in a large pile, what the step was to reach for it; or
+    where the impact concerns many, a small part of their speed or of what the weight adds to it in a step, as `solve.set_aim`
+    has it."""
+    tolerance, stepping = tables.stepping.options[0].tolerance, tables.stepping
     island.aim = tolerance
+    for m in range(island.first_member, island.end_member):
+        island.aim = max(island.aim, stepping.aims[tables.collision.members[m]])
     if island.end - island.first > MANY:
-        speed, _, weight = pace_of(island, True, tables.stepping.free_motion, tables)
-        island.aim = aim_of_many(speed, weight, tolerance)
+        speed, _, weight = pace_of(island, True, stepping.free_motion, tables)
+        island.aim = max(island.aim, aim_of_many(speed, weight, tolerance))
 
 
 # Bodies and contacts ----------------------------------------------------------------------------------------------------
@@ -243,7 +255,7 @@ def add_contacts(h, reach, allowed, corrected, y, island, tables):
     """Detect the contacts of the bodies that were marked last, with their rows; and load the velocities of their neighbours.
     Returns a status."""
     collision, stepping = tables.collision, tables.stepping
-    counts, contacts, dt = collision.counts, collision.contacts, stepping.options[0].dt
+    counts, contacts = collision.counts, collision.contacts
     first, begin = island.end_member, island.end
     extend_travel(reach, tables)
     callbacks = tables.callbacks[0]
@@ -264,7 +276,9 @@ def add_contacts(h, reach, allowed, corrected, y, island, tables):
         store(stepping.surface_speeds, i, 0.0)
     if corrected:
         move_separations(begin, island.end, contacts, stepping.shift)
-    ignore_far_ahead(begin, island.end, dt, stepping.free_motion, tables)
+    status = leave_to_detection(begin, island.end, h, stepping.free_motion, y, tables)
+    if status != OK:
+        return status
     prepare_contacts(begin, island.end, contacts, stepping.free_motion, stepping.rows)
     leave_as_solved(begin, island.end, h, allowed, tables)
     return OK

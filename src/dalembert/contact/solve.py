@@ -102,6 +102,7 @@ def solve_impulses(tables):
     report = stepping.report[0]
     report.contacts, report.residual, report.aim = count, 0.0, 0.0
     clear(stepping.joint_impulses)
+    clear(stepping.aims)
     if count == 0 and stepping.bounds.shape[0] == 0:
         if tables.system.joints.shape[0] == 0 or in_joint_space(tables):
             return OK
@@ -115,6 +116,8 @@ def solve_impulses(tables):
     over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
     if report.status == OK and stepping.options[0].finishes != 0:
         report.status = finish_islands(tables)
+    if not in_joint_space(tables):
+        note_aims(tables)
     report.iterations, report.aim, worst = 0, stepping.options[0].tolerance, 0.0
     islands = collision.islands
     for i in range(collision.counts[ISLANDS]):
@@ -201,6 +204,22 @@ def set_aim(island, tables):
     many = island.end - island.first
     if many > FACTORED or (many > MANY and fastest > STILL * weight):
         island.aim = aim_of_many(speed, weight, options.tolerance)
+
+
+@njit
+def note_aims(tables):
+    """Note the aim of each large island in motion for those of its bodies that bear force: see `fast` and `nearby`."""
+    collision, aims = tables.collision, tables.stepping.aims
+    for k in range(collision.counts[ISLANDS]):
+        island = collision.islands[k]
+        if island.aim <= tables.stepping.options[0].tolerance:
+            continue
+        for i in range(island.first, island.end):
+            contact = collision.contacts[i]
+            if contact.impulse[0] > 0.0:
+                for body in (contact.a, contact.b):
+                    if body < aims.shape[0]:
+                        aims[body] = island.aim
 
 
 @njit

@@ -39,7 +39,7 @@ from ..core.math3 import (
     scale,
 )
 from ..core.profiler import begin_timing, end_stage
-from ..core.simd import copy, is_finite, load, store
+from ..core.simd import clear, copy, is_finite, load, store
 from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
 from ..core.thread_pool import CONTACT_SLOT
@@ -134,10 +134,11 @@ def run_steps(y, dydt, stop, tables):
 
 @njit
 def save_memory(stepping):
-    """Save the passes of islands, bounds and soft rows."""
-    passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
+    """Save the passes and aims of islands, the bodies that are watched, bounds and soft rows."""
+    passes, waits, watched, saved = stepping.passes, stepping.waits, stepping.watched, stepping.saved_passes
     for body in range(passes.shape[0]):
-        saved[2 * body], saved[2 * body + 1] = passes[body], waits[body]
+        saved[3 * body], saved[3 * body + 1], saved[3 * body + 2] = passes[body], waits[body], watched[body]
+    copy(stepping.saved_aims, stepping.aims)
     copy(stepping.saved_bounds, stepping.numbers_of_bounds)
     copy(stepping.saved_soft, stepping.numbers_of_soft)
 
@@ -145,9 +146,10 @@ def save_memory(stepping):
 @njit
 def restore_memory(stepping):
     """Put them back."""
-    passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
+    passes, waits, watched, saved = stepping.passes, stepping.waits, stepping.watched, stepping.saved_passes
     for body in range(passes.shape[0]):
-        passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
+        passes[body], waits[body], watched[body] = saved[3 * body], saved[3 * body + 1], saved[3 * body + 2]
+    copy(stepping.aims, stepping.saved_aims)
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
 
@@ -170,10 +172,11 @@ def restore_kinematics(t, y, dydt, tables):
 
 @njit
 def reset_memory(stepping):
-    """Forget which islands were at rest, and where shock propagation did not help."""
-    passes, waits = stepping.passes, stepping.waits
+    """Forget which islands were at rest or large, where shock propagation did not help, and which bodies were watched."""
+    passes, waits, watched = stepping.passes, stepping.waits, stepping.watched
+    clear(stepping.aims)
     for body in range(passes.shape[0]):
-        passes[body], waits[body] = 0, 0
+        passes[body], waits[body], watched[body] = 0, 0, 0
 
 
 # RUN_STEPS: `data` is the address of the tables. Else a job of a thread (`core.thread_pool`): `data` is the address of its

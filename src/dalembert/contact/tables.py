@@ -286,7 +286,16 @@ class Stepping(NamedTuple):
     swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")
     walls: Any = column(unit="m", doc="half the least thickness of each collider")
     moves: Any = column("bodies", unit="m", doc="displacement of a fast body in a step; −1: not fast")
-    hit: Any = column("bodies", np.int64, doc="whether an impact of a body was found in this half of a step")
+    watched: Any = column(
+        "bodies", np.int64, doc="whether a contact was left to continuous detection since the middle of the step"
+    )
+    hit: Any = column("bodies", unit="s", doc="until the first impact of a body in this half of a step; infinite: none")
+    aims: Any = column(
+        "bodies",
+        unit="m/s",
+        doc="aim of the large pile in which a body bore force at the last middle; 0: it is in none",
+    )
+    saved_aims: Any = column("bodies", unit="m/s", doc="these at the start of the step")
     turns: Any = column("bodies", unit="m", doc="how far a step turns the points of each body")
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")
@@ -314,7 +323,7 @@ class Stepping(NamedTuple):
     )
     contact_works: Any = column("2 * contacts", unit="J", doc="work of the normal part and of friction")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
-    saved_passes: Any = column("2 * bodies", np.int64, doc="`passes` and `waits` at the start of the step")
+    saved_passes: Any = column("3 * bodies", np.int64, doc="`passes`, `waits` and `watched` at the start of the step")
     passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps without shock propagation left, since it did not help")
     slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")

@@ -352,7 +352,7 @@ class ContactStepper(FixedStepper):
             return int(distance(number, bound, tables.collision))
 
         def call(data: int, task: int, h: float, y: int, n: int, out: int, m: int) -> int:
-            return int(continuous_task(task, h, view(y, n), tables))
+            return int(continuous_task(task, h, view(y, n), view(out, m), tables))
 
         self._measure, self._continuous = C_TYPE(measure), C_TYPE(call)
         functions[DISTANCE] = _address_of(self._measure)
@@ -497,6 +497,8 @@ class ContactStepper(FixedStepper):
             Field("slow", tables.slow, -np.inf),
             Field("passes", tables.passes, 0, LARGE),
             Field("waits", tables.waits, 0, LARGE),
+            Field("watched", tables.watched, 0, 1),
+            Field("aims", tables.aims, 0.0),
             Field("impulses of joints", tables.joint_impulses),
         ]
 

@@ -30,7 +30,17 @@ from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
-from .fast import ignore_far_ahead, is_fast, moves_little, note_contacts, outruns, show_start, show_velocities
+from .fast import (
+    forget_watched,
+    is_fast,
+    is_some_watched,
+    leave_to_detection,
+    moves_little,
+    note_contacts,
+    outruns,
+    show_start,
+    show_velocities,
+)
 from .gauss_seidel import axes_of
 from .joints import apply_impulses, book_reaction, set_targets
 from .nearby import add_nearby, concerns_few, exchange_nearby, forget_nearby, solve_marked
@@ -120,6 +130,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     ):
         return NEED_ROOM
     stepping.report[0].unnoted = 1
+    if with_forces and options.fast != 0:
+        forget_watched(stepping.watched)
     reach = options.dt if options.fast != 0 else h
     set_travel(reach, with_forces, tables)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
@@ -204,7 +216,7 @@ def watch_fast(calm, with_forces, tables):
         fast = is_fast(options.dt, stepping.search_motion, tables)
     else:
         fast = is_fast(options.dt, stepping.motion, tables)
-    if fast:
+    if fast or is_some_watched(stepping.watched):
         options.fast = 1
     elif with_forces:
         options.fast = 0
@@ -293,19 +305,22 @@ def detect(y, tables):
 def fill_rows(h, with_forces, before, y, tables):
     """The rows of contacts, joints and bounds of a step over h, and the velocities before it, which are those of the momenta
     in `before`. Returns a status."""
-    count = tables.collision.counts[CONTACTS]
+    count, stepping, status = tables.collision.counts[CONTACTS], tables.stepping, OK
     if in_joint_space(tables):
-        if tables.stepping.options[0].fast != 0:
+        if count > 0 and (stepping.options[0].fast != 0 or tables.system.commands.shape[0] == 0):
             show_start(tables)
-            ignore_far_ahead(0, count, tables.stepping.options[0].dt, tables.stepping.search_motion, tables)
+            status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
+        if status != OK:
+            return status
         return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
     load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
     options = tables.stepping.options[0]
     motion = tables.stepping.motion
     if not with_forces and is_fast(options.dt, motion, tables):
         options.fast = 1
-    if options.fast != 0:
-        ignore_far_ahead(0, count, options.dt, motion, tables)
+    status = leave_to_detection(0, count, h, motion, y, tables)
+    if status != OK:
+        return status
     prepare_rows(tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
