@@ -94,11 +94,12 @@ NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
 # Two colliders whose fat boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
 # direction, in world axes; feature_a, feature_b: of the witness. `points`: of the last manifold; `drift`: a bound (m) of the
 # motion of either since that was found, with so much `reach` (m). `impulse`: of the last step in world axes, by feature, of
-# `stored` points: the warm start of the next. `clear`: whether the two do not meet in the rest of a half step.
+# `stored` points: the warm start of the next. `clear`: whether the two do not meet in the rest of a half step; `left`:
+# whether the last step left contacts of the two to continuous detection.
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
      ("axis", "f8", 3), ("points", "i8"), ("drift", "f8"), ("reach", "f8"), ("stored", "i8"), ("feature", "i8", POINTS),
-     ("impulse", "f8", 3 * POINTS), ("clear", "i8")],
+     ("impulse", "f8", 3 * POINTS), ("clear", "i8"), ("left", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -350,7 +351,7 @@ def add_pair(i, j, facet, found, bodies, collision):
     pair.a, pair.b, pair.facet = i, j, facet
     pair.witness = NO_WITNESS
     pair.feature_a, pair.feature_b = 0, 0
-    pair.points, pair.stored, pair.clear = 0, 0, 0
+    pair.points, pair.stored, pair.clear, pair.left = 0, 0, 0, 0
     pair.drift, pair.reach = FAR_AWAY, 0.0
     for k in range(3):
         pair.axis[k] = 0.0
@@ -365,7 +366,7 @@ def move_pair(source, to, collision):
     one, other = collision.pairs[to], collision.pairs[source]
     one.a, one.b, one.facet = other.a, other.b, other.facet
     one.witness, one.feature_a, one.feature_b = other.witness, other.feature_a, other.feature_b
-    one.clear = other.clear
+    one.clear, one.left = other.clear, other.left
     one.points, one.drift, one.reach, one.stored = other.points, other.drift, other.reach, other.stored
     found, known = collision.manifolds[to], collision.manifolds[source]
     found.points = known.points

@@ -124,8 +124,7 @@ def place_at(number, t, y, system, collision):
 @njit
 def mark_fast(first, y, tables):
     """Fill `turns` with how far a step turns the points of each body, and `moves` with their greatest displacement in it, or
-    −1 for those that are neither fast nor watched; if this is not the `first` impact, only for the bodies that the last one
-    concerned."""
+    −1 for those that are not fast; if this is not the `first` impact, only for the bodies that the last one concerned."""
     system, stepping, marks = tables.system, tables.stepping, tables.collision.marks
     moves, turns, thickness, swing = stepping.moves, stepping.turns, stepping.thickness, stepping.swing
     h = stepping.options[0].dt
@@ -135,7 +134,7 @@ def mark_fast(first, y, tables):
         v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system)
         turns[i] = h * swing[i] * norm(omega)
         moved = h * norm(v) + turns[i]
-        moves[i] = moved if moved > FAST * thickness[i] or stepping.watched[i] != 0 else -1.0
+        moves[i] = moved if moved > FAST * thickness[i] else -1.0
 
 
 # One pair ---------------------------------------------------------------------------------------------------------------
@@ -347,7 +346,7 @@ def find_impact(first, h, y, tables):
         if not first and pair.clear != 0 and marks[i] == 0 and marks[j] == 0:
             continue
         pair.clear = 1
-        if not is_watched(i, j, collision.colliders[pair.b].kind, tables) or is_clear(pair, k, h, y, tables):
+        if not is_watched(pair, i, j, tables) or is_clear(pair, k, h, y, tables):
             continue
         t = time_of_impact(pair, load3(collision.manifolds[k].normal), h, y, tables)
         place_pair(pair, 0.0, y, tables)
@@ -367,12 +366,12 @@ def find_impact(first, h, y, tables):
 
 
 @njit
-def is_watched(i, j, kind, tables):
-    """Whether impacts of bodies i and j are looked for, where the second collider is of this kind: one of them is fast, and
-    one is awake."""
+def is_watched(pair, i, j, tables):
+    """Whether impacts of a pair of colliders of bodies i and j are looked for: one of them is fast, or contacts of the pair
+    were left to this detection, and one is awake."""
     moves, asleep, bodies = tables.stepping.moves, tables.collision.asleep, tables.system.bodies.shape[0]
-    fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
-    return fast and kind != HALF_SPACE and (asleep[i] == AWAKE or asleep[j] == AWAKE)
+    fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0) or pair.left != 0
+    return fast and tables.collision.colliders[pair.b].kind != HALF_SPACE and (asleep[i] == AWAKE or asleep[j] == AWAKE)
 
 
 @njit

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..collide.near import begin_near, mark_near
-from ..collide.tables import CONTACTS, NEED_ROOM
+from ..collide.tables import CONTACTS, NEED_ROOM, PAIRS
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
@@ -38,7 +38,7 @@ from .tables import (
 )
 
 FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
-LITTLE = 0.05  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
+LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
 BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a contact left to continuous detection
@@ -183,19 +183,13 @@ def body_outruns(i, h, bounced, motion, tables):
 
 
 @njit
-def forget_watched(watched):
-    """No body is watched, at the middle of a step."""
-    for i in range(watched.shape[0]):
-        watched[i] = 0
-
-
-@njit
-def is_some_watched(watched):
-    """Whether a contact of some body was left to continuous detection since the middle of the step."""
-    for i in range(watched.shape[0]):
-        if watched[i] != 0:
-            return True
-    return False
+def forget_left(tables):
+    """No contact is left to continuous detection, at the middle of a step."""
+    collision = tables.collision
+    tables.stepping.report[0].left = 0
+    if tables.stepping.options[0].fast != 0:
+        for k in range(collision.counts[PAIRS]):
+            collision.pairs[k].left = 0
 
 
 @njit
@@ -228,16 +222,9 @@ def leave_to_detection(begin, end, h, motion, y, tables):
                 continue
         contact.separation += BEYOND * way
         store3(contact.impulse, (0.0, 0.0, 0.0))
-        watch(contact.a, stepping.watched)
-        watch(contact.b, stepping.watched)
+        pairs[contact.pair].left = 1
+        stepping.report[0].left += 1
     return OK
-
-
-@inlined
-def watch(body, watched):
-    """Have continuous detection look at a body until the next middle."""
-    if body < watched.shape[0]:
-        watched[body] = 1
 
 
 @njit

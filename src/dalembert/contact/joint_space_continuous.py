@@ -29,7 +29,16 @@ from ..dynamics.joint_space.tables import Reduced
 from ..dynamics.joint_space.welded import show_links
 from ..model.tree import FREE, HINGE, SLIDER
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .continuous import DEPTH, TOUCH, front_of, is_behind, meets_elsewhere, note_impact, place_at, signed_distance
+from .continuous import (
+    DEPTH,
+    TOUCH,
+    front_of,
+    is_behind,
+    meets_elsewhere,
+    note_impact,
+    place_at,
+    signed_distance,
+)
 from .fast import FAST, MEET, TIME
 from .joint_space import JointSpace, place_links
 from .tables import ContactTables
@@ -43,7 +52,7 @@ MOST_TIMES = 20_000  # at which all trees are placed, in half a step
 @njit
 def bound_speeds(h, z, reduced, js, tables):
     """Fill `turns` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how far it
-    may go in a step, or −1 for what is neither fast nor watched."""
+    may go in a step, or −1 for what is not fast."""
     nodes, first, pace = js.tree.nodes, reduced.options[0].coordinates, js.pace
     stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
@@ -73,8 +82,7 @@ def bound_speeds(h, z, reduced, js, tables):
             most = load(pace, 2 * node) + load(pace, 2 * node + 1) * reach
             stepping.turns[row] = most
             far = stepping.options[0].dt * most
-            fast = far > FAST * stepping.thickness[row] or stepping.watched[row] != 0
-            stepping.moves[row] = far if fast else -1.0
+            stepping.moves[row] = far if far > FAST * stepping.thickness[row] else -1.0
 
 
 # One pair ---------------------------------------------------------------------------------------------------------------
@@ -150,7 +158,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
         for k in range(collision.counts[PAIRS]):
             pair = collision.pairs[k]
             i, j = colliders[pair.a].body, colliders[pair.b].body
-            fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0)
+            fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0) or pair.left != 0
             if not fast or colliders[pair.b].kind == HALF_SPACE:
                 continue
             if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:

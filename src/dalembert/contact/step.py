@@ -134,10 +134,10 @@ def run_steps(y, dydt, stop, tables):
 
 @njit
 def save_memory(stepping):
-    """Save the passes and aims of islands, the bodies that are watched, bounds and soft rows."""
-    passes, waits, watched, saved = stepping.passes, stepping.waits, stepping.watched, stepping.saved_passes
+    """Save the passes and aims of islands, bounds and soft rows."""
+    passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
     for body in range(passes.shape[0]):
-        saved[3 * body], saved[3 * body + 1], saved[3 * body + 2] = passes[body], waits[body], watched[body]
+        saved[2 * body], saved[2 * body + 1] = passes[body], waits[body]
     copy(stepping.saved_aims, stepping.aims)
     copy(stepping.saved_bounds, stepping.numbers_of_bounds)
     copy(stepping.saved_soft, stepping.numbers_of_soft)
@@ -146,9 +146,9 @@ def save_memory(stepping):
 @njit
 def restore_memory(stepping):
     """Put them back."""
-    passes, waits, watched, saved = stepping.passes, stepping.waits, stepping.watched, stepping.saved_passes
+    passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
     for body in range(passes.shape[0]):
-        passes[body], waits[body], watched[body] = saved[3 * body], saved[3 * body + 1], saved[3 * body + 2]
+        passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
     copy(stepping.aims, stepping.saved_aims)
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
@@ -172,11 +172,11 @@ def restore_kinematics(t, y, dydt, tables):
 
 @njit
 def reset_memory(stepping):
-    """Forget which islands were at rest or large, where shock propagation did not help, and which bodies were watched."""
-    passes, waits, watched = stepping.passes, stepping.waits, stepping.watched
+    """Forget which islands were at rest or large, and where shock propagation did not help."""
+    passes, waits = stepping.passes, stepping.waits
     clear(stepping.aims)
     for body in range(passes.shape[0]):
-        passes[body], waits[body], watched[body] = 0, 0, 0
+        passes[body], waits[body] = 0, 0
 
 
 # RUN_STEPS: `data` is the address of the tables. Else a job of a thread (`core.thread_pool`): `data` is the address of its

@@ -50,7 +50,7 @@ REPORT = np.dtype(
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
      ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
      ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("unstored", "i8"),
-     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8")],
+     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8"), ("left", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -286,9 +286,6 @@ class Stepping(NamedTuple):
     swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")
     walls: Any = column(unit="m", doc="half the least thickness of each collider")
     moves: Any = column("bodies", unit="m", doc="displacement of a fast body in a step; −1: not fast")
-    watched: Any = column(
-        "bodies", np.int64, doc="whether a contact was left to continuous detection since the middle of the step"
-    )
     hit: Any = column("bodies", unit="s", doc="until the first impact of a body in this half of a step; infinite: none")
     aims: Any = column(
         "bodies",
@@ -323,7 +320,7 @@ class Stepping(NamedTuple):
     )
     contact_works: Any = column("2 * contacts", unit="J", doc="work of the normal part and of friction")
     timer: Any = column("TIMER_SIZE", doc="see `core.profiler`")
-    saved_passes: Any = column("3 * bodies", np.int64, doc="`passes`, `waits` and `watched` at the start of the step")
+    saved_passes: Any = column("2 * bodies", np.int64, doc="`passes` and `waits` at the start of the step")
     passes: Any = column("bodies", np.int64, doc="sweeps of the solver in the last step, over the island of each body")
     waits: Any = column("bodies", np.int64, doc="steps without shock propagation left, since it did not help")
     slow: Any = column("bodies", unit="s", doc="for how long each body has been slow; −∞ of what never sleeps")

@@ -497,7 +497,6 @@ class ContactStepper(FixedStepper):
             Field("slow", tables.slow, -np.inf),
             Field("passes", tables.passes, 0, LARGE),
             Field("waits", tables.waits, 0, LARGE),
-            Field("watched", tables.watched, 0, 1),
             Field("aims", tables.aims, 0.0),
             Field("impulses of joints", tables.joint_impulses),
         ]

@@ -31,9 +31,8 @@ from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_com
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .fast import (
-    forget_watched,
+    forget_left,
     is_fast,
-    is_some_watched,
     leave_to_detection,
     moves_little,
     note_contacts,
@@ -130,8 +129,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     ):
         return NEED_ROOM
     stepping.report[0].unnoted = 1
-    if with_forces and options.fast != 0:
-        forget_watched(stepping.watched)
+    if with_forces:
+        forget_left(tables)
     reach = options.dt if options.fast != 0 else h
     set_travel(reach, with_forces, tables)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
@@ -216,7 +215,7 @@ def watch_fast(calm, with_forces, tables):
         fast = is_fast(options.dt, stepping.search_motion, tables)
     else:
         fast = is_fast(options.dt, stepping.motion, tables)
-    if fast or is_some_watched(stepping.watched):
+    if fast or stepping.report[0].left != 0:
         options.fast = 1
     elif with_forces:
         options.fast = 0
