@@ -1,5 +1,5 @@
-"""Fast bodies that pass each other closely are not deflected, and those that meet do so with the normal of the place where they
-meet: free flight and the collision of two balls, in closed form, and smaller steps as the reference for other shapes."""
+"""Fast bodies that pass each other closely are not deflected, and those that meet do so with the normal of the place where
+they meet: free flight and the collision of two balls, in closed form, and smaller steps as the reference for other shapes."""
 
 import numpy as np
 import pytest

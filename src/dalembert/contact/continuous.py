@@ -48,12 +48,26 @@ from ..core.tables import own_address, table_at
 from ..dynamics.kinematics import rotate_roughly
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .fast import FAST, FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, MEET, SIDE_A, SIDE_B, TIME, note_strike
+from .fast import (
+    FAST,
+    FIND,
+    FIND_NEXT,
+    IMPACT_NORMAL,
+    IMPACT_POINT,
+    MEET,
+    PAIR_ROW,
+    SIDE_A,
+    SIDE_B,
+    TIME,
+    UNMET,
+    note_strike,
+)
 from .joints import add_impulse, book_reaction
 from .tables import ANGULAR, IMPACT, LINEAR, MOTION, ContactTables, three
 
 SAME_NORMAL = 0.9998  # cosine of the angle to the normal of a meeting, for a contact to have a row
 DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
+LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
 MOST_ADVANCES = 2000  # of one pair
 LOOKS = 8  # at a pair that a plane may separate
@@ -140,6 +154,15 @@ def mark_fast(first, y, tables):
 # One pair ---------------------------------------------------------------------------------------------------------------
 
 
+@inlined
+def allowed_depth(pair, walls):
+    """(the depth that a pair may reach in free motion, so that contacts that a step has solved to its residual are no
+    impacts; how deep this pair may go), m. Where contacts were left to this detection, no row keeps the two apart until they
+    meet."""
+    depth = DEPTH * min(walls[pair.a], walls[pair.b])
+    return depth, LEFT * depth if pair.left == UNMET else depth
+
+
 @njit
 def signed_distance(a, b, n, bound, collision):
     """(separation, normal from a to b, point midway) of two colliders at their `places`; n : tried first."""
@@ -159,12 +182,12 @@ def signed_distance(a, b, n, bound, collision):
 def are_apart(pair, n, h, y, tables):
     """Whether a plane of normal n, from a to b, proves that a pair does not go too deep within h (s). Both are at their
     `places` of the time zero, before and after."""
-    collision, stepping = tables.collision, tables.stepping
+    collision = tables.collision
     if not dot(n, n) > 0.0:
         return False
     if collision.colliders[pair.b].kind == MESH:
         show(collision.colliders[pair.b], pair.facet, collision)
-    allowed = DEPTH * min(stepping.walls[pair.a], stepping.walls[pair.b])
+    _, allowed = allowed_depth(pair, tables.stepping.walls)
     gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
     if gap + allowed <= 0.0:
         return False
@@ -270,7 +293,7 @@ def time_of_impact(pair, n, h, y, tables):
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
-    depth = DEPTH * min(stepping.walls[a], stepping.walls[b])
+    depth, allowed = allowed_depth(pair, stepping.walls)
     facet = two.kind == MESH
     if facet:
         show(two, pair.facet, collision)
@@ -293,17 +316,17 @@ def time_of_impact(pair, n, h, y, tables):
         u_a = add(v_a, cross(omega_a, sub(p, x_a)))
         u_b = add(v_b, cross(omega_b, sub(p, x_b)))
         u = dot(n, sub(u_b, u_a))
-        if s <= TOUCH * depth and u < 0.0 and (s < -depth or s + u * (h - t) < -depth):
+        if s <= TOUCH * depth and u < 0.0 and (s < -allowed or s + u * (h - t) < -allowed):
             note_impact(a, b, n, p, stepping.impact)
             return t
         approach = max(0.0, -dot(n, along)) + turning
-        if s > TOUCH * depth and approach * (h - t) <= s + depth:
+        if s > TOUCH * depth and approach * (h - t) <= s + allowed:
             return math.inf
         gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
-        if apart_until(pair, n, depth, gap, rate, t, h, y, tables) >= h:
+        if apart_until(pair, n, allowed, gap, rate, t, h, y, tables) >= h:
             return math.inf
         advance = (s - 0.5 * TOUCH * depth) / approach if s > TOUCH * depth else 0.0
-        t += max(advance, depth / most)
+        t += max(advance, allowed / most)
         if t >= h:
             return math.inf
     return t
@@ -358,6 +381,7 @@ def find_impact(first, h, y, tables):
                 hit[body] = min(hit[body], t)
         if t < best:
             best = t
+            impact[PAIR_ROW] = k
             for c in range(IMPACT):
                 first_impact[c] = impact[c]
     for c in range(IMPACT):

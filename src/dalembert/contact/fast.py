@@ -42,9 +42,10 @@ LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step ke
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
 BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a contact left to continuous detection
-# Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, and the
-# point midway between the surfaces.
-TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT = 0, 1, 2, 3, 6
+# Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, the point
+# midway between the surfaces, and the row of the pair.
+TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT, PAIR_ROW = 0, 1, 2, 3, 6, 9
+MET, UNMET = 1, 2  # `left` of a pair whose contacts were left to continuous detection; else 0
 FIND, STRIKE, FIND_NEXT, MEET = 0, 1, 2, 3  # tasks of `continuous`; MEET + i: of contact i
 
 
@@ -222,7 +223,7 @@ def leave_to_detection(begin, end, h, motion, y, tables):
                 continue
         contact.separation += BEYOND * way
         store3(contact.impulse, (0.0, 0.0, 0.0))
-        pairs[contact.pair].left = 1
+        pairs[contact.pair].left = UNMET
         stepping.report[0].left += 1
     return OK
 
@@ -263,6 +264,14 @@ def normal_rate(contact, motion):
 def meets_elsewhere(number, h, motion, y, tables):
     """Asks continuous detection, see `continuous.meets_elsewhere`."""
     return call_pointer(tables.callbacks[0].continuous, own_address(tables), MEET + number, h, motion, y) != 0
+
+
+@njit
+def note_meeting(tables):
+    """The pair of the impact in free motion has met."""
+    pair = tables.collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
+    if pair.left != 0:
+        pair.left = MET
 
 
 # What impacts in free motion did ----------------------------------------------------------------------------------------

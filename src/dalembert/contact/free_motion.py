@@ -17,7 +17,19 @@ from ..core.status import OK
 from ..core.tables import own_address
 from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, PLACES, SETTLE, call_commands
 from ..model.tables import LEDGER, PROJECTION_WORK, STATE_SIZE
-from .fast import FIND, FIND_NEXT, IMPACT_NORMAL, IMPACT_POINT, SIDE_A, SIDE_B, STRIKE, TIME, note_contacts, note_strike
+from .fast import (
+    FIND,
+    FIND_NEXT,
+    IMPACT_NORMAL,
+    IMPACT_POINT,
+    SIDE_A,
+    SIDE_B,
+    STRIKE,
+    TIME,
+    note_contacts,
+    note_meeting,
+    note_strike,
+)
 from .nearby import SWEEPS_OF_IMPACTS, concerns_few, mark_hit, resolve_impact
 from .tables import (
     BEGIN_WAY,
@@ -88,6 +100,7 @@ def advance(t, h, first, y, dydt, tables):
 def begin_impact(first, tables):
     """What an impact in the `first` or second half of a step changes is saved before."""
     keep_detection(first, tables)
+    note_meeting(tables)
     if tables.stepping.report[0].unstored != 0:
         store_impulses(tables)
 

@@ -30,8 +30,8 @@ from ..dynamics.joint_space.welded import show_links
 from ..model.tree import FREE, HINGE, SLIDER
 from ..scene.shapes.base import HALF_SPACE, MESH
 from .continuous import (
-    DEPTH,
     TOUCH,
+    allowed_depth,
     front_of,
     is_behind,
     meets_elsewhere,
@@ -39,7 +39,7 @@ from .continuous import (
     place_at,
     signed_distance,
 )
-from .fast import FAST, MEET, TIME
+from .fast import FAST, MEET, PAIR_ROW, TIME
 from .joint_space import JointSpace, place_links
 from .tables import ContactTables
 
@@ -110,7 +110,7 @@ def time_in_safety(pair, h, y, tables):
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
-    depth = DEPTH * min(stepping.walls[a], stepping.walls[b])
+    depth, allowed = allowed_depth(pair, stepping.walls)
     most = speed_of(one.body, stepping) + speed_of(two.body, stepping)
     place_at(a, 0.0, y, system, collision)
     place_at(b, 0.0, y, system, collision)
@@ -129,12 +129,12 @@ def time_in_safety(pair, h, y, tables):
         if s <= 0.0 or dot(n, front) > 0.0:
             n = scale(-1.0, front)
     u = dot(n, sub(velocity_at(two.body, p, system), velocity_at(one.body, p, system)))
-    if s <= TOUCH * depth and u < 0.0 and (s < -depth or s + u * h < -depth):
+    if s <= TOUCH * depth and u < 0.0 and (s < -allowed or s + u * h < -allowed):
         note_impact(a, b, n, p, stepping.impact)
         return -1.0
-    if s > TOUCH * depth and most * h <= s + depth:
+    if s > TOUCH * depth and most * h <= s + allowed:
         return math.inf
-    return max((s - 0.5 * TOUCH * depth) / most if s > TOUCH * depth else 0.0, depth / most)
+    return max((s - 0.5 * TOUCH * depth) / most if s > TOUCH * depth else 0.0, allowed / most)
 
 
 # The first impact -------------------------------------------------------------------------------------------------------
@@ -165,6 +165,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
                 continue
             safe = min(safe, time_in_safety(pair, h - t, reduced.y, tables))
             if safe < 0.0:
+                stepping.impact[PAIR_ROW] = k
                 found = True
                 break
         if found or t + safe >= h:

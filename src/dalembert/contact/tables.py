@@ -231,7 +231,7 @@ SMOOTH, DETECTION, SOLVER, UPDATE = range(4)
 TIMER_SIZE = len(STEP_STAGES) + 3  # see `core.profiler`
 
 
-IMPACT = 9  # numbers of an impact, see `fast`
+IMPACT = 10  # numbers of an impact, see `fast`
 
 
 class Stepping(NamedTuple):
