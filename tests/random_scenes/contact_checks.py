@@ -52,7 +52,7 @@ def contact_problems(scene, steps=240, **settings):
     if len(record.times) != len(contacts) + 1:
         return [f"{len(record.times)} frames of {len(contacts)} steps"]
     problems = [*finite_problems(record), *balance_problems(run)]
-    kept = run._driver.bodies.settings.slop
+    kept = float(run._driver._tables.options.kept[0])
     steps = [Step(scene, record, k, found, kept) for k, found in enumerate(contacts)]
     bounce = scene.material.restitution > 0.0
     assert watch.impacts[-1] < 0.1 * len(steps)

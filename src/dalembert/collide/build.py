@@ -78,6 +78,7 @@ def make_collision(
     fat.lower = fat.lower_before = FAR_AWAY
     fat.upper = fat.upper_before = -FAR_AWAY
     planes = [i for i, kind in enumerate(kinds) if kind == HALF_SPACE]
+    bounded = np.array([i for i, kind in enumerate(kinds) if kind < HALF_SPACE], np.int64)
     asked = np.tile([FAR_AWAY] * 3 + [-FAR_AWAY] * 3, 2 * len(geometry["trees"]) * count)
     return with_room(
         allocate(
@@ -95,7 +96,8 @@ def make_collision(
             excluded=np.array(keys, np.int64),
             rule_keys=np.array([key for key, _ in special], np.int64),
             rule_values=np.ravel([values for _, values in special]).astype(np.float64),
-            order=np.array([i for i, kind in enumerate(kinds) if kind < HALF_SPACE], np.int64),
+            order=bounded,
+            saved_order=bounded.copy(),
             unbounded=np.array(planes, np.int64),
             counts=counts,
             asleep=np.append(np.full(bodies, AWAKE), UNMOVED),

@@ -310,7 +310,7 @@ class Collision(NamedTuple):
         "colliders", FAT_BOX, writer="contact.step",
         unit="lower m, upper m, lower_before m, upper_before m, reach m",
     )  # fmt: skip
-    saved_order: Any = column("colliders", np.int64, writer="contact.step")
+    saved_order: Any = column(dtype=np.int64, writer="contact.step")
     saved_asked: Any = column(dtype=np.float64, unit="m", writer="contact.step")
     saved_near_planes: Any = column(dtype=np.int64, writer="contact.step")
     saved_asleep: Any = column("bodies + 1", np.int64, writer="contact.step")

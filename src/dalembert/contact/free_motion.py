@@ -4,7 +4,7 @@ Momenta are constant while bodies move freely. If there are fast bodies, the mot
 contacts of the step did not prevent (`continuous`), and impulses act on the affected bodies (`nearby`). If the pair
 still approaches after that, an impulse on this pair alone ends the impact.
 
-In order: free motion of bodies, what impacts do to the ledger, and free motion in joint coordinates.
+In order: free motion of bodies, and in joint coordinates.
 """
 
 from ..collide.near import ELSEWHERE
@@ -47,7 +47,15 @@ from .tables import (
     note_way,
     three,
 )
-from .velocities import keep_detection, resolve_impacts, set_travel, solve_velocities, store_impulses
+from .velocities import (
+    book_detour,
+    copy_momenta,
+    keep_detection,
+    resolve_impacts,
+    set_travel,
+    solve_velocities,
+    store_impulses,
+)
 
 MOST_IMPACTS, OF_BODIES = 64, 64  # in half a step: so many impacts of fast bodies, and one more for so many bodies
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
@@ -175,29 +183,6 @@ def hold_fast(h, y, dydt, tables):
             for k in range(7):
                 store(y, STATE_SIZE * i + k, load(kept, MOTION * i + k))
     return status
-
-
-# The ledger -------------------------------------------------------------------------------------------------------------
-
-
-@njit
-def copy_momenta(y, tables):
-    """The momenta P of all bodies into `shift`."""
-    for i in range(tables.system.bodies.shape[0]):
-        for k in range(3):
-            store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
-
-
-@njit
-def book_detour(left, y, tables):
-    """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
-    moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
-    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
-    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
-    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
-    for i in range(bodies.shape[0]):
-        lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
-        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
 
 
 # Joint coordinates ------------------------------------------------------------------------------------------------------

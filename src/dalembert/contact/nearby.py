@@ -18,11 +18,11 @@ from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, 
 from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
-from ..core.math3 import norm, store3, sub
+from ..core.math3 import load3, norm, store3, sub
 from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from .fast import TIME, body_outruns, leave_to_detection, note_contacts
-from .gauss_seidel import prepare_contacts, sweep_contacts, worst_residual
+from .gauss_seidel import axes_of, prepare_contacts, sweep_contacts, world_impulse, worst_residual
 from .joints import add_and_book
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
@@ -40,6 +40,7 @@ from .tables import (
     has_surfaces,
     in_joint_space,
     load_motion,
+    push,
     three,
 )
 
@@ -346,12 +347,29 @@ def measure(island, tables):
 
 @njit
 def finish_nearby(tables):
-    """Solve the bodies concerned by the converging solver, from where sweeps left them. Returns a status: NEED_ROOM where
-    that is not at hand yet."""
+    """Solve the bodies concerned by the converging solver, from where sweeps left them, and from the velocities after the
+    impacts. Returns a status: NEED_ROOM where that is not at hand yet."""
     if tables.callbacks[0].finisher == 0:
         tables.stepping.report[0].wants_finisher = 1
         return NEED_ROOM
-    return call_finisher(tables.collision.counts[ISLANDS], tables)
+    number = tables.collision.counts[ISLANDS]
+    push_impacts(1.0, tables.collision.islands[number], tables)
+    status = call_finisher(number, tables)
+    push_impacts(-1.0, tables.collision.islands[number], tables)
+    return status
+
+
+@njit
+def push_impacts(sign, island, tables):
+    """Add so many times the impulses of the impacts to the velocities before."""
+    contacts, stepping = tables.collision.contacts, tables.stepping
+    for i in range(island.first, island.end):
+        p = three(stepping.impacts, 3 * i)
+        if p[0] != 0.0:
+            contact, axes = contacts[i], axes_of(contacts[i])
+            impulse = world_impulse(axes[0], axes[1], axes[2], p[0], p[1], p[2])
+            push(stepping.free_motion, contact.b, impulse, load3(contact.arm_b), sign)
+            push(stepping.free_motion, contact.a, impulse, load3(contact.arm_a), -sign)
 
 
 @njit

@@ -67,8 +67,9 @@ class ContactSolver(NamedTuple):
 
 SOLVERS: Registry[ContactSolver] = Registry("solver", "dalembert.contact", "SOLVER_FILES")
 DEFAULT = "gauss_seidel"
-# Of the slop: the gap over which a contact of links keeps its force, which motors may hold that far from what they touch
-KEPT_BY_LINKS = 0.1
+# Times the slop: the gap over which a contact keeps its force. In a pile at rest, to close the gaps of some micrometres that
+# rocking leaves, all of the pile would have to move, and often no velocities do that. Links are held by motors.
+KEPT, KEPT_BY_LINKS = 10.0, 0.1
 # It is part of the step: see `solve`.
 SOLVERS.add(
     DEFAULT,
@@ -127,7 +128,7 @@ def make_stepping(
     options.separates = SOLVERS[settings.solver].separates
     options.fall = settings.fall
     options.slop, options.finishes = settings.slop, settings.finishes
-    options.kept = settings.slop * (KEPT_BY_LINKS if joint_space else 1.0)
+    options.kept = settings.slop * (KEPT_BY_LINKS if joint_space else KEPT)
     steady = (system.forces.kind == FIELD) | (system.forces.implicit != 0)
     if joint_space:  # where what falls is seen ahead without it: see `joint_space.show_falling`
         steady |= system.forces.kind == STOP

@@ -23,13 +23,13 @@ from ..collide.tables import (
 )
 from ..core.c_function import DERIVATIVE, POWERS, call_pointer
 from ..core.jit import njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, symvec
 from ..core.profiler import end_stage
 from ..core.simd import load, store
 from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
-from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .fast import (
     forget_left,
     is_fast,
@@ -168,12 +168,14 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     call_limits(APPLY_TO_STATE, h, y, tables)
     if with_forces:
         book_work(h, corrected, y, tables)
-    if nearby:
-        exchange_nearby(tables)
-        status = add_nearby(y, tables)
     if corrected:
         apply_correction(y, tables)
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
+    if nearby:
+        exchange_nearby(tables)
+        copy_momenta(y, tables)
+        status = add_nearby(y, tables)
+        book_detour(0.5 * h if with_forces else 0.0, y, tables)
     if tables.system.commands.shape[0] > 0:
         call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
     return status
@@ -511,6 +513,26 @@ def book_work(h, corrected, y, tables):
     first = y.shape[0] - power.shape[0]
     for i in range(power.shape[0] - len(LEDGER)):
         y[first + i] += h * power[i]
+
+
+@njit
+def copy_momenta(y, tables):
+    """The momenta P of all bodies into `shift`."""
+    for i in range(tables.system.bodies.shape[0]):
+        for k in range(3):
+            store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
+
+
+@njit
+def book_detour(left, y, tables):
+    """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
+    moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
+    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
+    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
+    entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
+    for i in range(bodies.shape[0]):
+        lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
+        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
 
 
 @njit
