@@ -77,3 +77,23 @@ def test_bodies_that_turn_meet_or_pass_each_other_in_large_steps_as_they_do_in_s
             errors.append(np.abs(large - small).max() / speed)
     assert passes > 15 and len(errors) > 15
     assert np.median(errors) < 0.02 and max(errors) < 0.15
+
+
+@pytest.mark.parametrize("offset", [0.05, 0.12, 0.153, 0.16])
+@pytest.mark.parametrize("speed", [2.0, 8.0])
+def test_a_ball_leaves_a_ball_that_moves_by_command_along_the_line_between_the_centres_or_rests(speed, offset):
+    radii = 0.1 + RADIUS
+    normal = np.array((np.sqrt(max(radii**2 - offset**2, 0.0)), offset, 0.0)) / radii
+    expected = 1.5 * speed * normal[0] * normal if offset < radii else np.zeros(3)
+    for later in np.linspace(0.0, 1.0, 6, endpoint=False):
+        scene = dal.Scene("bat", material=dal.Material(0.0, 0.5), gravity=(0.0, 0.0, 0.0))
+        scene.add_body(
+            "bat",
+            dal.Sphere(0.1),
+            position=(-1.0 - later * speed * DT, 0.0, 0.0),
+            velocity=(speed, 0.0, 0.0),
+            motion="set",
+        )
+        scene.add_body("ball", dal.Sphere(RADIUS), mass=1.0, position=(0.0, offset, 0.0))
+        run = dal.simulate(scene, 1.6 / speed + 0.1, dt=DT)
+        assert np.abs(run["ball"].velocity - expected).max() <= (0.02 * speed if offset < radii else 0.0)
