@@ -67,9 +67,10 @@ class ContactSolver(NamedTuple):
 
 SOLVERS: Registry[ContactSolver] = Registry("solver", "dalembert.contact", "SOLVER_FILES")
 DEFAULT = "gauss_seidel"
-# Times the slop: the gap over which a contact keeps its force. In a pile at rest, to close the gaps of some micrometres that
-# rocking leaves, all of the pile would have to move, and often no velocities do that. Links are held by motors.
-KEPT, KEPT_BY_LINKS = 10.0, 0.1
+# The gap over which a contact keeps its force: the slop, or in long steps a part of the way that weight moves a body in a
+# step, but no more than some times the slop. In a pile at rest, to close the gaps of some micrometres that rocking leaves,
+# all of the pile would have to move, and often no velocities do that. Links, which motors hold: a part of the slop.
+KEPT, MOST_KEPT, KEPT_BY_LINKS = 0.01, 10.0, 0.1
 # It is part of the step: see `solve`.
 SOLVERS.add(
     DEFAULT,
@@ -128,7 +129,8 @@ def make_stepping(
     options.separates = SOLVERS[settings.solver].separates
     options.fall = settings.fall
     options.slop, options.finishes = settings.slop, settings.finishes
-    options.kept = settings.slop * (KEPT_BY_LINKS if joint_space else KEPT)
+    kept = min(max(1.0, KEPT * 2.0 * settings.fall / settings.slop), MOST_KEPT) if settings.slop > 0.0 else 0.0
+    options.kept = settings.slop * (KEPT_BY_LINKS if joint_space else kept)
     steady = (system.forces.kind == FIELD) | (system.forces.implicit != 0)
     if joint_space:  # where what falls is seen ahead without it: see `joint_space.show_falling`
         steady |= system.forces.kind == STOP
