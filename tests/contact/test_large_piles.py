@@ -279,4 +279,4 @@ def test_hulls_that_fall_onto_each_other_are_solved_almost_to_their_aim():
         many = max(many, largest(run)["end"] - largest(run)["first"] if run._driver.collision.counts[ISLANDS] else 0)
     assert many > 8000
     assert run.report.contact.residual < 0.01
-    assert run.report.contact.unsolved <= 1
+    assert run.report.contact.unsolved <= 2

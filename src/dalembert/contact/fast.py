@@ -212,7 +212,7 @@ def leave_to_detection(begin, end, h, motion, y, tables):
             continue
         least, part, way = way_of(contact, motion, tables)
         if part <= FAST or gap <= FAR_AHEAD * least:
-            if part <= LITTLE or not closing or are_crowded(contact, stepping.aims):
+            if part <= LITTLE or not closing or is_crowded(contact, stepping.aims):
                 continue
             if tables.callbacks[0].continuous == 0:
                 stepping.report[0].wants_continuous = 1
@@ -247,10 +247,10 @@ def way_of(contact, motion, tables):
 
 
 @inlined
-def are_crowded(contact, aims):
-    """Whether both bodies of a contact are pressed in a large pile, or one is and the other does not move."""
+def is_crowded(contact, aims):
+    """Whether a body of a contact is pressed in a large pile."""
     a, b, bodies = contact.a, contact.b, aims.shape[0]
-    return (a >= bodies or aims[a] > 0.0) and (b >= bodies or aims[b] > 0.0)
+    return (a < bodies and aims[a] > 0.0) or (b < bodies and aims[b] > 0.0)
 
 
 @inlined
