@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from dalembert.contact import continuous
+from dalembert.contact.tables import ContactTables
+from dalembert.core.kernel import array, kernel, out
 
 from .shots import box_mesh, passed_through, shot
 
@@ -168,3 +171,47 @@ def test_a_step_that_is_made_again_looks_for_the_pairs_of_its_start():
 @pytest.mark.parametrize("seed", [4879, 4891, 8323])
 def test_a_hull_whose_frame_is_not_in_its_middle_meets_a_mesh_with_all_of_it(seed):
     assert not passed_through(seed)[0]
+
+
+@kernel
+def gaps_of_planes(
+    tables: ContactTables, y: array(), n: array(), h: float, bound: out(), times: array(), gaps: out()
+) -> None:
+    """(g, s, c) of the first pair in free motion from y, and the gap along n at some times."""
+    collision, pair = tables.collision, tables.collision.pairs[0]
+    way_a = continuous.place_at(pair.a, 0.0, y, tables.system, collision)
+    way_b = continuous.place_at(pair.b, 0.0, y, tables.system, collision)
+    normal, back = (n[0], n[1], n[2]), (-n[0], -n[1], -n[2])
+    bound[0], bound[1], bound[2] = continuous.gap_bound(pair, normal, h, way_a, way_b, y, tables)
+    for i in range(times.shape[0]):
+        far = 0.0
+        for k, outward in ((pair.a, normal), (pair.b, back)):
+            way = continuous.place_at(k, times[i], y, tables.system, collision)
+            place = collision.places[k]
+            far += continuous.extent_along(collision.colliders[k], place, outward, h, way, collision.vertices)[0]
+        gaps[i] = -far
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_gap_of_planes_shrinks_no_faster_than_its_bound_and_the_bound_is_close(seed):
+    rng = np.random.default_rng(seed)
+    corners = rng.normal(size=(12, 3))
+    shapes = [dal.Box(0.1, 0.2, 0.3), dal.Capsule(0.05, 0.3), dal.Cylinder(0.1, 0.2), dal.ConvexHull(0.1 * corners)]
+    for spin in (0.5, 5.0, 40.0):
+        scene = dal.Scene("passing", material=dal.Material(0.3), gravity=(0.0, 0.0, 0.0))
+        for i in range(2):
+            scene.add_body(
+                f"body {i}", shapes[rng.integers(len(shapes))], mass=1.0, orientation=rng.normal(size=4),
+                position=(1.3 * i, 0.0, 0.0), velocity=(30.0 - 60.0 * i, 0.0, 0.0),
+                angular_velocity=spin * rng.normal(size=3),
+            )  # fmt: skip
+        run = dal.Simulation(scene, dt=1 / 240)
+        run.step(3)
+        tables, h = run._driver._addresses[0][0], 1 / 480
+        bound, times, gaps = np.zeros(3), np.linspace(0.0, h, 40), np.zeros(40)
+        n = np.array((1.0, 0.0, 0.0)) + 0.3 * rng.normal(size=3)
+        gaps_of_planes(tables, run._y, n / np.linalg.norm(n), h, bound, times, gaps)
+        above = gaps - (bound[0] + bound[1] * times - bound[2] * times**2)
+        assert above.min() >= -1e-12
+        assert above.max() <= 2.0 * bound[2] * h**2 + 1e-12
+        assert spin > 0.5 or above.max() < 1e-5  # m; by speeds alone, what turns might close 3e-4 m

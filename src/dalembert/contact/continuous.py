@@ -67,11 +67,11 @@ from .tables import ANGULAR, IMPACT, LINEAR, MOTION, ContactTables, three
 
 SAME_NORMAL = 0.9998  # cosine of the angle to the normal of a meeting, for a contact to have a row
 DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
+DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in motion
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
 MOST_ADVANCES = 2000  # of one pair
-LOOKS = 8  # at a pair that a plane may separate
-LEAST_LEFT = 0.25  # of the overlap that is allowed: nearer to it the plane counts as crossed
+GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most
 _floats = viewer(np.float64)
 
 
@@ -137,17 +137,16 @@ def place_at(number, t, y, system, collision):
 
 @njit
 def mark_fast(first, y, tables):
-    """Fill `turns` with how far a step turns the points of each body, and `moves` with their greatest displacement in it, or
-    −1 for those that are not fast; if this is not the `first` impact, only for the bodies that the last one concerned."""
+    """Fill `moves` with the greatest displacement in a step of the points of each body, or −1 for those that are not fast; if
+    this is not the `first` impact, only for the bodies that the last one concerned."""
     system, stepping, marks = tables.system, tables.stepping, tables.collision.marks
-    moves, turns, thickness, swing = stepping.moves, stepping.turns, stepping.thickness, stepping.swing
+    moves, thickness, swing = stepping.moves, stepping.thickness, stepping.swing
     h = stepping.options[0].dt
     for i in range(system.bodies.shape[0]):
         if not first and marks[i] == 0:
             continue
         v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system)
-        turns[i] = h * swing[i] * norm(omega)
-        moved = h * norm(v) + turns[i]
+        moved = h * (norm(v) + swing[i] * norm(omega))
         moves[i] = moved if moved > FAST * thickness[i] else -1.0
 
 
@@ -155,12 +154,17 @@ def mark_fast(first, y, tables):
 
 
 @inlined
-def allowed_depth(pair, walls):
+def allowed_depth(pair, tables):
     """(the depth that a pair may reach in free motion, so that contacts that a step has solved to its residual are no
     impacts; how deep this pair may go), m. Where contacts were left to this detection, no row keeps the two apart until they
-    meet."""
-    depth = DEPTH * min(walls[pair.a], walls[pair.b])
-    return depth, LEFT * depth if pair.left == UNMET else depth
+    meet. Two that are pressed in a large pile in motion may go deeper: its contacts separate them in the next step."""
+    walls, aims, body_of = tables.stepping.walls, tables.stepping.aims, tables.collision.body_of
+    thin, i, j = min(walls[pair.a], walls[pair.b]), body_of[pair.a], body_of[pair.b]
+    if pair.left == UNMET:
+        return DEPTH * thin, LEFT * DEPTH * thin
+    pressed = i < aims.shape[0] and j < aims.shape[0] and aims[i] > 0.0 and aims[j] > 0.0
+    depth = (DEPTH_IN_PILE if pressed else DEPTH) * thin
+    return depth, depth
 
 
 @njit
@@ -178,72 +182,77 @@ def signed_distance(a, b, n, bound, collision):
     return separation, load_point(scratch, NORMAL), middle
 
 
+# The gap of a pair along n, which is fixed, is the least of n · (x_b − x_a) over the points of both. Each point moves
+# straight ahead at its velocity of now, and leaves that way by no more than ½ c t², where c bounds its acceleration:
+#
+#     gap(t) ≥ min n · (x_b + t ẋ_b − x_a − t ẋ_a) − ½ (c_a + c_b) t².
+#
+# The least of linear functions of t is concave: it is above its chord from 0 to h, whose ends are sums of support functions,
+# as n · (t ω × r) = (t n × ω) · r. So four support points bound the gap over all of h, with what both turn: bodies that roll
+# on each other, or turn together, are apart by this.
+
+
 @njit
-def are_apart(pair, n, h, y, tables):
-    """Whether a plane of normal n, from a to b, proves that a pair does not go too deep within h (s). Both are at their
-    `places` of the time zero, before and after."""
+def gap_bound(pair, n, h, way_a, way_b, y, tables):
+    """(g, s, c) with which the gap (m) of a pair along n, from a to b, is at least g + s t − c t² for 0 ≤ t ≤ h, from their
+    `places` on. way_a, way_b : (x, v, ω) of their bodies there."""
     collision = tables.collision
+    one, two = collision.colliders[pair.a], collision.colliders[pair.b]
+    far_a, later_a = extent_along(one, collision.places[pair.a], n, h, way_a, collision.vertices)
+    far_b, later_b = extent_along(two, collision.places[pair.b], scale(-1.0, n), h, way_b, collision.vertices)
+    bend = bend_of(one.body, way_a[2], y, tables) + bend_of(two.body, way_b[2], y, tables)
+    return -far_a - far_b, (far_a + far_b - later_a - later_b) / h, 0.5 * bend
+
+
+@inlined
+def extent_along(collider, place, n, h, way, vertices):
+    """How far a collider extends along n, and how far it will after h (s), if each of its points keeps its velocity."""
+    x, v, omega = way
+    turned = scale(h, cross(n, omega))
+    ahead = add(n, turned)
+    far = dot(n, support(collider, place, vertices, n)) + core_radius(collider)
+    later = dot(ahead, support(collider, place, vertices, ahead)) + core_radius(collider)
+    return far, later + h * dot(n, v) - dot(turned, x)
+
+
+@inlined
+def bend_of(body, omega, y, tables):
+    """The largest acceleration (m/s²) that a point of a body may have within a step. By Euler's equations |ω̇| ≤ |ω|²/√3, as
+    no moment exceeds the sum of the others; and |ω| ≤ |L| over the least moment."""
+    bodies = tables.system.bodies
+    if body >= bodies.shape[0]:
+        return 0.0
+    spin, swing, slower = norm(omega), tables.stepping.swing[body], 0.0
+    if bodies[body].inverse_mass > 0.0:
+        moments = load3(bodies[body].moments)
+        most = norm(three(y, STATE_SIZE * body + 10)) / min(moments[0], moments[1], moments[2])
+        slower = 1.0 - GAINS_SPIN * spin * tables.stepping.options[0].dt
+        spin = min(most, spin / slower) if slower > 0.0 else most
+    return swing * spin * spin * (1.0 + GAINS_SPIN)
+
+
+@inlined
+def time_until(level, gap, h):
+    """The time (s) until which a gap that `gap_bound` describes exceeds `level` (m); infinite if it does all of h."""
+    g, s, c = gap
+    left = g - level
+    if left <= 0.0:
+        return 0.0
+    if left + (s - c * h) * h >= 0.0:
+        return math.inf
+    return 2.0 * left / (math.sqrt(s * s + 4.0 * c * left) - s)
+
+
+@njit
+def are_apart(pair, n, h, way_a, way_b, y, tables):
+    """Whether planes of normal n, from a to b, prove that a pair does not go too deep within h (s), from their `places` on.
+    way_a, way_b : (x, v, ω) of their bodies there."""
     if not dot(n, n) > 0.0:
         return False
-    if collision.colliders[pair.b].kind == MESH:
-        show(collision.colliders[pair.b], pair.facet, collision)
-    _, allowed = allowed_depth(pair, tables.stepping.walls)
-    gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
-    if gap + allowed <= 0.0:
-        return False
-    if gap + allowed >= rate * h:
-        return True
-    t = apart_until(pair, n, allowed, gap, rate, 0.0, h, y, tables)
-    place_pair(pair, 0.0, y, tables)
-    return t >= h
-
-
-@njit
-def gap_of_plane(pair, n, collision):
-    """The gap (m) of a pair at its `places` along n, from a to b: that between two planes of this normal."""
-    one, two, vertices = collision.colliders[pair.a], collision.colliders[pair.b], collision.vertices
-    far_a = dot(n, support(one, collision.places[pair.a], vertices, n)) + core_radius(one)
-    return dot(n, support(two, collision.places[pair.b], vertices, scale(-1.0, n))) - core_radius(two) - far_a
-
-
-@njit
-def closing_rate(pair, n, y, tables):
-    """The rate (m/s) at which that gap may shrink at most: by the velocities of both bodies, and by what they turn."""
-    stepping, bodies = tables.stepping, tables.system.bodies
-    i, j, dt = tables.collision.body_of[pair.a], tables.collision.body_of[pair.b], tables.stepping.options[0].dt
-    closing, turning = 0.0, 0.0
-    if i < bodies.shape[0]:
-        closing += dot(n, velocity_of(i, y, tables.system))
-        turning += stepping.turns[i] / dt
-    if j < bodies.shape[0]:
-        closing -= dot(n, velocity_of(j, y, tables.system))
-        turning += stepping.turns[j] / dt
-    return max(0.0, closing) + turning
-
-
-@njit
-def apart_until(pair, n, allowed, gap, rate, t, h, y, tables):
-    """The time (s) from t to h until which planes of normal n prove that a pair overlaps by less than `allowed` (m); h or
-    more, if they do all the time. gap, rate : see `gap_of_plane`, `closing_rate`, at the time t. Writes their `places`.
-
-    Support points are cheaper than distances: the gap is computed at some times, and shrinks between them by no more than
-    its rate."""
-    for _ in range(LOOKS):
-        if gap + allowed <= LEAST_LEFT * allowed:
-            return t
-        t += (gap + allowed) / rate if rate > 0.0 else h
-        if t >= h:
-            return t
-        place_pair(pair, t, y, tables)
-        gap = gap_of_plane(pair, n, tables.collision)
-    return t
-
-
-@njit
-def place_pair(pair, t, y, tables):
-    """Write the `places` of a pair at the time t (s)."""
-    place_at(pair.a, t, y, tables.system, tables.collision)
-    place_at(pair.b, t, y, tables.system, tables.collision)
+    if tables.collision.colliders[pair.b].kind == MESH:
+        show(tables.collision.colliders[pair.b], pair.facet, tables.collision)
+    _, allowed = allowed_depth(pair, tables)
+    return time_until(-allowed, gap_bound(pair, n, h, way_a, way_b, y, tables), h) > h
 
 
 @njit
@@ -293,14 +302,14 @@ def time_of_impact(pair, n, h, y, tables):
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
-    depth, allowed = allowed_depth(pair, stepping.walls)
+    depth, allowed = allowed_depth(pair, tables)
     facet = two.kind == MESH
     if facet:
         show(two, pair.facet, collision)
     t = 0.0
     for _ in range(MOST_ADVANCES):
-        x_a, v_a, omega_a = place_at(a, t, y, system, collision)
-        x_b, v_b, omega_b = place_at(b, t, y, system, collision)
+        way_a, way_b = place_at(a, t, y, system, collision), place_at(b, t, y, system, collision)
+        (x_a, v_a, omega_a), (x_b, v_b, omega_b) = way_a, way_b
         along = sub(v_b, v_a)
         turning = reach_of(one, stepping) * norm(omega_a) + reach_of(two, stepping) * norm(omega_b)
         most = norm(along) + turning
@@ -322,10 +331,10 @@ def time_of_impact(pair, n, h, y, tables):
         approach = max(0.0, -dot(n, along)) + turning
         if s > TOUCH * depth and approach * (h - t) <= s + allowed:
             return math.inf
-        gap, rate = gap_of_plane(pair, n, collision), closing_rate(pair, n, y, tables)
-        if apart_until(pair, n, allowed, gap, rate, t, h, y, tables) >= h:
+        gap = gap_bound(pair, n, h - t, way_a, way_b, y, tables)
+        if time_until(-allowed, gap, h - t) > h - t:
             return math.inf
-        advance = (s - 0.5 * TOUCH * depth) / approach if s > TOUCH * depth else 0.0
+        advance = time_until(0.5 * TOUCH * depth if s > TOUCH * depth else -0.5 * allowed, gap, h - t)
         t += max(advance, allowed / most)
         if t >= h:
             return math.inf
@@ -361,8 +370,6 @@ def find_impact(first, h, y, tables):
         hit[body] = math.inf
     body_of, marks, bodies = collision.body_of, collision.marks, tables.system.bodies.shape[0]
     best = math.inf
-    for i in range(collision.colliders.shape[0]):
-        place_at(i, 0.0, y, tables.system, collision)
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
         i, j = body_of[pair.a], body_of[pair.b]
@@ -372,7 +379,6 @@ def find_impact(first, h, y, tables):
         if not is_watched(pair, i, j, tables) or is_clear(pair, k, h, y, tables):
             continue
         t = time_of_impact(pair, load3(collision.manifolds[k].normal), h, y, tables)
-        place_pair(pair, 0.0, y, tables)
         if t >= h:
             continue
         pair.clear = 0
@@ -405,11 +411,13 @@ def is_clear(pair, k, h, y, tables):
     collision = tables.collision
     if not may_meet(pair.a, pair.b, h, y, tables):
         return True
-    if are_apart(pair, load3(collision.manifolds[k].normal), h, y, tables):
+    way_a = place_at(pair.a, 0.0, y, tables.system, collision)
+    way_b = place_at(pair.b, 0.0, y, tables.system, collision)
+    if are_apart(pair, load3(collision.manifolds[k].normal), h, way_a, way_b, y, tables):
         return True
     if collision.colliders[pair.b].kind != MESH:
         return False
-    return are_apart(pair, scale(-1.0, front_of(pair.b, pair.facet, collision)), h, y, tables)
+    return are_apart(pair, scale(-1.0, front_of(pair.b, pair.facet, collision)), h, way_a, way_b, y, tables)
 
 
 # Before rows are made ---------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ MOST_TIMES = 20_000  # at which all trees are placed, in half a step
 
 @njit
 def bound_speeds(h, z, reduced, js, tables):
-    """Fill `turns` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how far it
-    may go in a step, or −1 for what is not fast."""
+    """Fill `speed_bounds` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how
+    far it may go in a step, or −1 for what is not fast."""
     nodes, first, pace = js.tree.nodes, reduced.options[0].coordinates, js.pace
     stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
@@ -80,7 +80,7 @@ def bound_speeds(h, z, reduced, js, tables):
         if row < rigid:
             reach = norm(load3(js.links[i].offset)) + stepping.swing[row]
             most = load(pace, 2 * node) + load(pace, 2 * node + 1) * reach
-            stepping.turns[row] = most
+            stepping.speed_bounds[row] = most
             far = stepping.options[0].dt * most
             stepping.moves[row] = far if far > FAST * stepping.thickness[row] else -1.0
 
@@ -91,7 +91,7 @@ def bound_speeds(h, z, reduced, js, tables):
 @inlined
 def speed_of(body, stepping):
     """The bound of `bound_speeds`; zero for the world."""
-    return stepping.turns[body] if body < stepping.turns.shape[0] else 0.0
+    return stepping.speed_bounds[body] if body < stepping.speed_bounds.shape[0] else 0.0
 
 
 @inlined
@@ -110,7 +110,7 @@ def time_in_safety(pair, h, y, tables):
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
-    depth, allowed = allowed_depth(pair, stepping.walls)
+    depth, allowed = allowed_depth(pair, tables)
     most = speed_of(one.body, stepping) + speed_of(two.body, stepping)
     place_at(a, 0.0, y, system, collision)
     place_at(b, 0.0, y, system, collision)

@@ -293,7 +293,7 @@ class Stepping(NamedTuple):
         doc="aim of the large pile in which a body bore force at the last middle; 0: it is in none",
     )
     saved_aims: Any = column("bodies", unit="m/s", doc="these at the start of the step")
-    turns: Any = column("bodies", unit="m", doc="how far a step turns the points of each body")
+    speed_bounds: Any = column("bodies", unit="m/s", doc="in joint coordinates: most of a point of each link")
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")
     origin: Any = column("state", doc="the state at the start of a step in which something is fast")
