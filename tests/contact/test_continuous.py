@@ -215,3 +215,43 @@ def test_the_gap_of_planes_shrinks_no_faster_than_its_bound_and_the_bound_is_clo
         assert above.min() >= -1e-12
         assert above.max() <= 2.0 * bound[2] * h**2 + 1e-12
         assert spin > 0.5 or above.max() < 1e-5  # m; by speeds alone, what turns might close 3e-4 m
+
+
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_a_spinning_stone_does_not_dip_into_the_ground(coordinates, dt):
+    """Corners that turn towards a half-space are met like those that turn towards anything else."""
+    deepest = 0.0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        corners = rng.normal(size=(12, 3))
+        corners *= 0.15 / np.linalg.norm(corners, axis=1)[:, None]
+        scene = dal.Scene("stone", material=dal.Material(0.5))
+        scene.add_obstacle("ground", dal.HalfSpace())
+        scene.add_body(
+            "stone", dal.ConvexHull(corners), density=1000.0, orientation=rng.normal(size=4), position=(0.0, 0.0, 1.2),
+            velocity=(0.0, 0.0, -3.0), angular_velocity=8.0 * rng.normal(size=3),
+        )  # fmt: skip
+        run = dal.Simulation(scene, dt=dt, coordinates=coordinates, frame_rate=1e3)
+        run.step(int(0.6 / dt))
+        deepest = max(deepest, float(run._driver.report.worst_penetration[0]))
+    assert deepest < 0.006  # a twentieth of half the thickness is 4 mm
+
+
+@pytest.mark.parametrize("shape", [dal.Cylinder(0.3, 0.2), dal.Sphere(0.3), dal.Capsule(0.3, 0.4)], ids=repr)
+@pytest.mark.parametrize("floor", ["half-space", "box"])
+@pytest.mark.parametrize("speed", [5.0, 20.0, 40.0])
+def test_a_wheel_that_rolls_up_to_two_radians_a_step_keeps_its_speed(speed, floor, shape):
+    scene = dal.Scene("wheel", material=dal.Material(0.5))
+    if floor == "box":
+        scene.add_obstacle("floor", dal.Box(200.0, 10.0, 1.0), position=(0.0, 0.0, -0.5))
+    else:
+        scene.add_obstacle("floor", dal.HalfSpace())
+    scene.add_body(
+        "wheel", shape, mass=10.0, orientation=(1.0, 1.0, 0.0, 0.0), position=(0.0, 0.0, 0.3),
+        velocity=(speed, 0.0, 0.0), angular_velocity=(0.0, speed / 0.3, 0.0),
+    )  # fmt: skip
+    run = dal.simulate(scene, 1.0, dt=1 / 60)
+    np.testing.assert_allclose(run.state.velocity[0], (speed, 0.0, 0.0), atol=1e-5 * speed)
+    np.testing.assert_allclose(run.state.angular_velocity[0], (0.0, speed / 0.3, 0.0), atol=1e-4 * speed)
+    assert run.state.position[0, 2] == pytest.approx(0.3, abs=1e-6)

@@ -287,9 +287,11 @@ def convex_plane(pair, margin, collision):
 
 # Cylinders and cones on a half-space ----------------------------------------------------------------------------------
 # A rim meets the plane in its lowest point. Three more on the rim, a quarter turn apart, are added where they are within the
-# margin: they support a shape that stands on its end.
+# margin and the end faces the plane: they support a shape that stands on its end. Of a shape that rolls, which may move by
+# more than its radius in a step, they come down in front of it, but never reach the plane.
 
 LEVEL = 1e-6  # sine of the angle to the plane up to which an end lies flat on it
+FACES = 0.7  # cosine of the angle to the plane up to which an end faces it
 
 
 @inlined
@@ -326,7 +328,8 @@ def cylinder_plane(pair, margin, collision):
     low = -half if up[2] >= 0.0 else half
     touch_rim(radius, low, down, 0, 1, pair, margin, collision)
     touch_rim(radius, -low, down, 0, 1, pair, margin, collision)
-    touch_rim(radius, low, down, 1, 4, pair, margin, collision)
+    if abs(up[2]) > FACES:
+        touch_rim(radius, low, down, 1, 4, pair, margin, collision)
     return collision.manifold[0].points
 
 
@@ -339,9 +342,10 @@ def cone_plane(pair, margin, collision):
     n = upward(place_b)
     start(scale(-1.0, n), manifold)
     rotation = nine(place_a.rotation)
-    down = downhill(matvec_t(rotation, n))
+    up = matvec_t(rotation, n)
+    down = downhill(up)
     radius, half = cone["size"][0], cone["size"][1]
     apex = add(load3(place_a.x), matvec(rotation, (0.0, 0.0, half)))
     touch(apex, n, load3(place_b.x), 4, margin, manifold)
-    touch_rim(radius, -half, down, 0, 4, pair, margin, collision)
+    touch_rim(radius, -half, down, 0, 4 if up[2] > FACES else 1, pair, margin, collision)
     return manifold.points

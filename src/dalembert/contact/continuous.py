@@ -22,6 +22,7 @@ from ..collide.broad_phase import nine
 from ..collide.curved import NORMAL, POINT_A, POINT_B, SEPARATION
 from ..collide.gjk import FAR, core_radius, load_point, support
 from ..collide.polyhedron import show
+from ..collide.round import upward
 from ..collide.tables import AWAKE, DISTANCE, NEED_ROOM, PAIRS
 from ..core.c_function import C_SIGNATURE, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
@@ -170,6 +171,8 @@ def allowed_depth(pair, tables):
 @njit
 def signed_distance(a, b, n, bound, collision):
     """(separation, normal from a to b, point midway) of two colliders at their `places`; n : tried first."""
+    if collision.colliders[b].kind == HALF_SPACE:
+        return distance_to_plane(a, b, collision)
     scratch = collision.scratch
     for k in range(3):
         scratch[k] = n[k]
@@ -180,6 +183,16 @@ def signed_distance(a, b, n, bound, collision):
     if status == FAR:
         separation = max(separation, bound)
     return separation, load_point(scratch, NORMAL), middle
+
+
+@inlined
+def distance_to_plane(a, b, collision):
+    """The same where b is a half-space."""
+    collider, place = collision.colliders[a], collision.places[b]
+    n = scale(-1.0, upward(place))
+    low = add_scaled(support(collider, collision.places[a], collision.vertices, n), core_radius(collider), n)
+    separation = dot(n, sub(load3(place.x), low))
+    return separation, n, add_scaled(low, 0.5 * separation, n)
 
 
 # The gap of a pair along n, which is fixed, is the least of n · (x_b − x_a) over the points of both. Each point moves
@@ -206,7 +219,10 @@ def gap_bound(pair, n, h, way_a, way_b, y, tables):
 
 @inlined
 def extent_along(collider, place, n, h, way, vertices):
-    """How far a collider extends along n, and how far it will after h (s), if each of its points keeps its velocity."""
+    """How far a collider extends along n, and how far it will after h (s), if each of its points keeps its velocity. A
+    half-space stays where it is, and n is its normal."""
+    if collider.kind == HALF_SPACE:
+        return dot(n, load3(place.x)), dot(n, load3(place.x))
     x, v, omega = way
     turned = scale(h, cross(n, omega))
     ahead = add(n, turned)
@@ -260,7 +276,7 @@ def may_meet(a, b, h, y, tables):
     """Whether the balls about two colliders meet within h (s)."""
     collision, bodies = tables.collision, tables.system.bodies
     one, two = collision.colliders[a], collision.colliders[b]
-    if two.kind == MESH:
+    if two.kind >= HALF_SPACE:
         return True
     reach, x_a, v_a = one.radius + two.radius, load3(one.position), (0.0, 0.0, 0.0)
     if one.body < bodies.shape[0]:
@@ -398,10 +414,11 @@ def find_impact(first, h, y, tables):
 @njit
 def is_watched(pair, i, j, tables):
     """Whether impacts of a pair of colliders of bodies i and j are looked for: one of them is fast, or contacts of the pair
-    were left to this detection, and one is awake."""
+    were left to this detection, and one is awake. Not those with a half-space that moves."""
     moves, asleep, bodies = tables.stepping.moves, tables.collision.asleep, tables.system.bodies.shape[0]
     fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0) or pair.left != 0
-    return fast and tables.collision.colliders[pair.b].kind != HALF_SPACE and (asleep[i] == AWAKE or asleep[j] == AWAKE)
+    moving_plane = j < bodies and tables.collision.colliders[pair.b].kind == HALF_SPACE
+    return fast and not moving_plane and (asleep[i] == AWAKE or asleep[j] == AWAKE)
 
 
 @njit

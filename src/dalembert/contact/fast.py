@@ -37,7 +37,7 @@ from .tables import (
     three,
 )
 
-FAST = 0.75  # of half its thickness: a body that may move farther in a step is fast
+FAST = 0.25  # of half its thickness: a body that may move farther in a step is fast
 LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move

@@ -117,7 +117,7 @@ def time_in_safety(pair, h, y, tables):
     facet = two.kind == MESH
     if facet:
         show(two, pair.facet, collision)
-    else:
+    elif two.kind != HALF_SPACE:
         apart = norm(sub(load3(collision.places[b].x), load3(collision.places[a].x))) - one.radius - two.radius
         if apart > most * h:
             return math.inf
@@ -159,7 +159,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
             pair = collision.pairs[k]
             i, j = colliders[pair.a].body, colliders[pair.b].body
             fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0) or pair.left != 0
-            if not fast or colliders[pair.b].kind == HALF_SPACE:
+            if not fast or (j < bodies and colliders[pair.b].kind == HALF_SPACE):
                 continue
             if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
                 continue
