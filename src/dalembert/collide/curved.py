@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..core.c_function import C_SIGNATURE, C_TYPE, call_pointer
-from ..core.jit import DISABLED, CFunction, njit
+from ..core.jit import DISABLED, CFunction, inlined, njit
 from ..core.math3 import (
     add,
     add_scaled,
@@ -303,6 +303,7 @@ SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
 
 # Tolerances, as fractions of the size of the pair.
 DISTANCE_SLACK = 1e-6  # how much less a refined distance may be: there is one optimum only
+UNCERTAIN = 1e-3  # of the radius of the smaller: a direction along which so much less is found is wrong
 DEPTH_SLACK = 1e-12  # how much more a refined depth may be: there are many
 POLYTOPE_DEPTH = 1e-13  # a polytope of finitely many corners is found exactly
 CURVED_DEPTH = 1e-7  # near enough for Newton's method
@@ -325,7 +326,8 @@ def distance(number, bound, collision):
     cores = Cores(collider_a, collider_b, rotation, translation, collision)
     axes = nine(place_a.rotation)
     grown_a, grown_b = core_radius(collider_a), core_radius(collider_b)
-    status, count, v = gjk(cores, matvec_t(axes, load_point(scratch, 0)), bound + grown_a + grown_b)
+    first = matvec_t(axes, load_point(scratch, 0))
+    status, count, v = gjk(cores, first, bound + grown_a + grown_b)
     n, s = v, norm(v)
     if status == OVERLAPPING:
         count, n, s = overlap_of_cores(cores, count)
@@ -339,7 +341,9 @@ def distance(number, bound, collision):
         better, n_new, s_new, p_new, q_new = refine(cores, n, least, count)
         if better:
             n, s, p, q = n_new, s_new, p_new, q_new
-        elif status == OVERLAPPING:
+        else:
+            if status != OVERLAPPING:
+                n, s = certain_direction(cores, first, n, s)
             middle = scale(0.5, add(p, q))
             p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
     x = load3(place_a.x)
@@ -350,6 +354,34 @@ def distance(number, bound, collision):
     for k in range(3):
         scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
     return status
+
+
+# Where cores all but touch, and one is far larger than the other, the vector between them is as small as the rounding of
+# their points, and its direction means nothing.
+
+
+@njit
+def certain_direction(cores, first, n, s):
+    """(direction, separation along it) of cores at a distance s, where no refined direction n is known: n if planes across it
+    are as far apart, to UNCERTAIN of the radius of the smaller core. Else that one of n, the direction tried `first` (zero:
+    none), and the normals of flat faces nearest to these along which the cores are farthest apart."""
+    along = separation_along(cores, n)
+    if along >= s - UNCERTAIN * min(cores.a.radius, cores.b.radius):
+        return n, s
+    if dot(first, first) > 0.0:
+        n, along = farther_apart(cores, scale(1.0 / norm(first), first), n, along)
+    for _ in range(2):
+        n, along = farther_apart(cores, flat_normal(cores.a, cores.collision, n), n, along)
+        back = flat_normal(cores.b, cores.collision, matvec_t(cores.rotation, scale(-1.0, n)))
+        n, along = farther_apart(cores, scale(-1.0, matvec(cores.rotation, back)), n, along)
+    return n, along
+
+
+@inlined
+def farther_apart(cores, m, n, along):
+    """The direction m and the separation along it, if this is more than `along`; else n and that."""
+    separation = separation_along(cores, m)
+    return (m, separation) if separation > along else (n, along)
 
 
 @njit
