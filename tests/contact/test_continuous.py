@@ -255,3 +255,22 @@ def test_a_wheel_that_rolls_up_to_two_radians_a_step_keeps_its_speed(speed, floo
     np.testing.assert_allclose(run.state.velocity[0], (speed, 0.0, 0.0), atol=1e-5 * speed)
     np.testing.assert_allclose(run.state.angular_velocity[0], (0.0, speed / 0.3, 0.0), atol=1e-4 * speed)
     assert run.state.position[0, 2] == pytest.approx(0.3, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [dal.Cylinder(0.3, 0.2), dal.Cone(0.3, 0.4), dal.Ellipsoid(0.3, 0.2, 0.15)], ids=repr)
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("floor", [dal.HalfSpace(), dal.Box(100.0, 100.0, 2.0)], ids=["half-space", "box"])
+def test_a_coin_that_comes_to_rest_on_its_rim_does_not_meet_the_floor_without_end(floor, coordinates, shape):
+    """A rim that rolls goes deeper wherever it has met, and what is as deep as it may go met again at once, 64 times in each
+    half of a step, until it was held, and weight made it faster without a way."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        scene = dal.Scene("coin", material=dal.Material(0.4))
+        scene.add_obstacle("floor", floor, position=(0.0, 0.0, 0.0 if isinstance(floor, dal.HalfSpace) else -1.0))
+        scene.add_body(
+            "coin", shape, mass=2.0, orientation=rng.normal(size=4), position=(0.0, 0.0, 1.0),
+            velocity=rng.normal(size=3) * (4.0, 4.0, 1.2), angular_velocity=15.0 * rng.normal(size=3),
+        )  # fmt: skip
+        contact = dal.simulate(scene, 2.0, dt=1 / 120, coordinates=coordinates).report.contact
+        assert contact.held == 0
+        assert contact.impacts < 200

@@ -71,6 +71,7 @@ DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in 
 DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in motion
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
+FARTHER = 0.02  # of that depth: a pair that approaches by less in the rest of half a step does not meet
 MOST_ADVANCES = 2000  # of one pair
 GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most
 _floats = viewer(np.float64)
@@ -341,7 +342,7 @@ def time_of_impact(pair, n, h, y, tables):
         u_a = add(v_a, cross(omega_a, sub(p, x_a)))
         u_b = add(v_b, cross(omega_b, sub(p, x_b)))
         u = dot(n, sub(u_b, u_a))
-        if s <= TOUCH * depth and u < 0.0 and (s < -allowed or s + u * (h - t) < -allowed):
+        if s <= TOUCH * depth and goes_too_deep(s, u, h - t, depth, allowed):
             note_impact(a, b, n, p, stepping.impact)
             return t
         approach = max(0.0, -dot(n, along)) + turning
@@ -355,6 +356,13 @@ def time_of_impact(pair, n, h, y, tables):
         if t >= h:
             return math.inf
     return t
+
+
+@inlined
+def goes_too_deep(s, u, h, depth, allowed):
+    """Whether a pair at the separation s that approaches at u (m/s, negative) goes deeper than `allowed` within h (s). One
+    that is as deep already, where impulses have ended its approach to their residual, has to go some way farther."""
+    return s + u * h < -allowed and u * h < -FARTHER * depth
 
 
 @inlined

@@ -33,6 +33,7 @@ from .continuous import (
     TOUCH,
     allowed_depth,
     front_of,
+    goes_too_deep,
     is_behind,
     meets_elsewhere,
     note_impact,
@@ -129,7 +130,7 @@ def time_in_safety(pair, h, y, tables):
         if s <= 0.0 or dot(n, front) > 0.0:
             n = scale(-1.0, front)
     u = dot(n, sub(velocity_at(two.body, p, system), velocity_at(one.body, p, system)))
-    if s <= TOUCH * depth and u < 0.0 and (s < -allowed or s + u * h < -allowed):
+    if s <= TOUCH * depth and goes_too_deep(s, u, h, depth, allowed):
         note_impact(a, b, n, p, stepping.impact)
         return -1.0
     if s > TOUCH * depth and most * h <= s + allowed:
