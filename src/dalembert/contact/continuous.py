@@ -50,7 +50,6 @@ from ..dynamics.kinematics import rotate_roughly
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
 from .fast import (
-    FAST,
     FIND,
     FIND_NEXT,
     IMPACT_NORMAL,
@@ -61,6 +60,7 @@ from .fast import (
     SIDE_B,
     TIME,
     UNMET,
+    fast_from,
     note_strike,
 )
 from .joints import add_impulse, book_reaction
@@ -142,14 +142,14 @@ def mark_fast(first, y, tables):
     """Fill `moves` with the greatest displacement in a step of the points of each body, or −1 for those that are not fast; if
     this is not the `first` impact, only for the bodies that the last one concerned."""
     system, stepping, marks = tables.system, tables.stepping, tables.collision.marks
-    moves, thickness, swing = stepping.moves, stepping.thickness, stepping.swing
+    moves, swing = stepping.moves, stepping.swing
     h = stepping.options[0].dt
     for i in range(system.bodies.shape[0]):
         if not first and marks[i] == 0:
             continue
         v, omega = speeds_of(i, principal_axes(i, y, system.bodies), y, system)
         moved = h * (norm(v) + swing[i] * norm(omega))
-        moves[i] = moved if moved > FAST * thickness[i] else -1.0
+        moves[i] = moved if moved > fast_from(i, stepping) else -1.0
 
 
 # One pair ---------------------------------------------------------------------------------------------------------------

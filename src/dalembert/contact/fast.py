@@ -38,6 +38,7 @@ from .tables import (
 )
 
 FAST = 0.25  # of half its thickness: a body that may move farther in a step is fast
+FAST_IN_PILE = 0.75  # likewise, if it is pressed in a large pile in motion
 LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
@@ -124,15 +125,21 @@ def show_start(tables):
 def is_fast(h, motion, tables):
     """Whether some body may move by more than a part of its thickness within h (s) at the velocities in `motion`, or in its
     motion. In joint coordinates `motion` is what `show_velocities` wrote, here and below."""
-    thickness, swing = tables.stepping.thickness, tables.stepping.swing
-    for i in range(thickness.shape[0]):
+    swing = tables.stepping.swing
+    for i in range(swing.shape[0]):
         at = MOTION * i
         moved = norm(three(motion, at + LINEAR)) + load(swing, i) * norm(three(motion, at + ANGULAR))
-        if h * moved > FAST * load(thickness, i) and (
+        if h * moved > fast_from(i, tables.stepping) and (
             load(motion, at + INVERSE_MASS) > 0.0 or is_driven_fast(i, h, tables)
         ):
             return True
     return False
+
+
+@inlined
+def fast_from(body, stepping):
+    """How far a body may move in a step without being fast (m)."""
+    return load(stepping.thickness, body) * (FAST_IN_PILE if load(stepping.aims, body) > 0.0 else FAST)
 
 
 @njit
