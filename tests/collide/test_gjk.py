@@ -102,8 +102,8 @@ def test_any_start_leads_to_the_same_distance_and_normal(kind_a, kind_b):
     "shape", [Cylinder(0.3, 0.2), Capsule(0.3, 0.3), Cone(0.3, 0.4), Ellipsoid(0.3, 0.3, 0.2)], ids=repr
 )
 def test_what_all_but_touches_a_large_box_has_the_normal_of_its_face(shape, side):
-    """Above a diagonal of the face two of its corners are enough, and the vector between the shapes is as small as the
-    rounding of these. A car jumped 17 m for it."""
+    """Above a diagonal of the face the simplex of GJK has two of its corners, and the vector between the shapes is as small
+    as the rounding errors of these."""
     rng = np.random.default_rng(1)
     top = (Box(side, 0.1 * side, 1.0), (0.0, 0.0, -0.5), EYE)
     lying = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # the axis along y

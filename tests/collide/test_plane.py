@@ -109,3 +109,23 @@ def test_a_hull_of_many_corners_keeps_four_that_hold_it_up():
 def test_not_a_number_meets_nothing():
     for shape in (Sphere(1.0), Box(1, 1, 1), CUBE, Cylinder(1.0, 1.0), Cone(1.0, 1.0), Ellipsoid(1, 1, 1)):
         assert on_ground(shape, AXES, np.nan).points == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "turn", "height", "points"),
+    [
+        (Cylinder(0.3, 0.02), AXES, 0.01, 4),
+        (Cylinder(0.3, 0.2), ALONG_X, 0.3, 2),
+        (Cone(0.3, 0.4), AXES, 0.2, 4),
+        (Cone(0.3, 0.4), ALONG_X, 0.3, 2),
+    ],
+)
+def test_a_large_margin_takes_no_point_of_an_end_that_stands_and_adds_none_to_a_rim_that_rolls(
+    shape, turn, height, points
+):
+    """Other points of a wheel that rolls fast are within the margin, but never reach the plane. The other end of a coin that
+    falls fast is too, but all four points of the end that lands are needed."""
+    met = on_ground(shape, turn, height + 0.1, margin=1.0)
+    assert met.points == points
+    if points == 4:
+        np.testing.assert_allclose(met.separation, 0.1, atol=1e-12)

@@ -303,7 +303,7 @@ SEPARATION, NORMAL, POINT_A, POINT_B = 0, 1, 4, 7
 
 # Tolerances, as fractions of the size of the pair.
 DISTANCE_SLACK = 1e-6  # how much less a refined distance may be: there is one optimum only
-UNCERTAIN = 1e-3  # of the radius of the smaller: a direction along which so much less is found is wrong
+UNRELIABLE = 1e-3  # of the smaller radius: how much less the gap along a reliable direction may be than the distance
 DEPTH_SLACK = 1e-12  # how much more a refined depth may be: there are many
 POLYTOPE_DEPTH = 1e-13  # a polytope of finitely many corners is found exactly
 CURVED_DEPTH = 1e-7  # near enough for Newton's method
@@ -343,7 +343,7 @@ def distance(number, bound, collision):
             n, s, p, q = n_new, s_new, p_new, q_new
         else:
             if status != OVERLAPPING:
-                n, s = certain_direction(cores, first, n, s)
+                n, s = reliable_direction(cores, first, n, s)
             middle = scale(0.5, add(p, q))
             p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
     x = load3(place_a.x)
@@ -356,17 +356,17 @@ def distance(number, bound, collision):
     return status
 
 
-# Where cores all but touch, and one is far larger than the other, the vector between them is as small as the rounding of
-# their points, and its direction means nothing.
+# Where cores almost touch, and one is far larger than the other, the vector between them is as small as the rounding errors
+# of their points. Then its direction is arbitrary.
 
 
 @njit
-def certain_direction(cores, first, n, s):
+def reliable_direction(cores, first, n, s):
     """(direction, separation along it) of cores at a distance s, where no refined direction n is known: n if planes across it
-    are as far apart, to UNCERTAIN of the radius of the smaller core. Else that one of n, the direction tried `first` (zero:
+    are as far apart, to UNRELIABLE of the radius of the smaller core. Else that one of n, the direction tried `first` (zero:
     none), and the normals of flat faces nearest to these along which the cores are farthest apart."""
     along = separation_along(cores, n)
-    if along >= s - UNCERTAIN * min(cores.a.radius, cores.b.radius):
+    if along >= s - UNRELIABLE * min(cores.a.radius, cores.b.radius):
         return n, s
     if dot(first, first) > 0.0:
         n, along = farther_apart(cores, scale(1.0 / norm(first), first), n, along)

@@ -19,9 +19,9 @@ from ..scene.shapes.dispatch import shape_ray
 from ..scene.shapes.geometry import WHOLE_LINE, below
 from .broad_phase import nine
 from .curved import NORMAL, POINT_A, POINT_B, SEPARATION, measure
-from .gjk import core_radius, support
 from .point import point_distance
 from .polyhedron import is_over, show
+from .round import above_plane
 from .tables import Collision
 
 # The nearest facet of a mesh ------------------------------------------------------------------------------------------
@@ -260,12 +260,7 @@ def _from_plane(
 ) -> None:
     """The same for a half-space, with the normal sign · (out of it)."""
     places, vertices = collision.places, collision.vertices
-    plane, collider, place = places[half_space], collision.colliders[other], places[other]
-    rotation = nine(plane.rotation)
-    n = matvec(rotation, (0.0, 0.0, 1.0))
-    q = support(collider, place, vertices, (-n[0], -n[1], -n[2]))
-    q = add_scaled(q, -core_radius(collider), n)
-    s = dot(n, sub(q, load3(plane.x)))
+    s, n, q = above_plane(collision.colliders[other], places[other], places[half_space], vertices)
     p = add_scaled(q, -s, n)
     found[SEPARATION] = s
     for k in range(3):

@@ -12,7 +12,7 @@ from ..core.simd import load, store
 from ..scene.shapes.dispatch import other_face
 from .broad_phase import nine
 from .curved import MOST_CORNERS, keep_nearest, same_depth
-from .gjk import core_radius, core_support, hull_vertex, load_point, relative_pose
+from .gjk import core_radius, hull_vertex, load_point, relative_pose, support
 from .manifold import STRIDE, Plane, add_near, clamp, nearest_parameters, put_corner, start, store_points
 
 # Spheres and capsules -------------------------------------------------------------------------------------------------
@@ -163,6 +163,15 @@ def upward(place):
 
 
 @inlined
+def above_plane(collider, place, plane, vertices):
+    """(separation, n, p) of a collider from a half-space, both at their places: the outward normal of that, and the point of
+    the collider that is the lowest along it, all in world axes."""
+    n = upward(plane)
+    p = add_scaled(support(collider, place, vertices, scale(-1.0, n)), -core_radius(collider), n)
+    return dot(n, sub(p, load3(plane.x))), n, p
+
+
+@inlined
 def touch(p, n, origin, feature, margin, manifold):
     """A point p (world) of the shape, where it is near enough."""
     separation = dot(n, sub(p, origin))
@@ -261,14 +270,12 @@ def convex_plane(pair, margin, collision):
     shape = collision.colliders[pair.a]
     place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     scratch, manifold = collision.scratch, collision.manifold[0]
-    n = upward(place_b)
+    separation, n, p = above_plane(shape, place_a, place_b, collision.vertices)
     back = scale(-1.0, n)
     start(back, manifold)
     same = same_depth(manifold)
     axes, x, origin = nine(place_a.rotation), load3(place_a.x), load3(place_b.x)
     u = matvec_t(axes, back)
-    p = add(x, matvec(axes, core_support(shape, collision.vertices, u)))
-    p = add_scaled(p, -core_radius(shape), n)
     count = other_face(shape.kind, load3(shape["size"]), u, x, axes, scratch, FLAT_PART)
     if count == 0:
         touch(p, n, origin, 0, margin, manifold)
@@ -279,7 +286,6 @@ def convex_plane(pair, margin, collision):
         put_corner(STRIDE * i, q[0], q[1], q[2], 0, scratch)
         store(scratch, STRIDE * i + 4, i)
     store_corners(count, shape.radius, place_b, margin, collision)
-    separation = dot(n, sub(p, origin))
     if separation <= margin:
         keep_nearest(add_scaled(p, -0.5 * separation, n), separation, same * shape.radius, manifold)
     return manifold.points
@@ -326,10 +332,8 @@ def cylinder_plane(pair, margin, collision):
     down = downhill(up)
     radius, half = cylinder["size"][0], cylinder["size"][1]
     low = -half if up[2] >= 0.0 else half
-    touch_rim(radius, low, down, 0, 1, pair, margin, collision)
+    touch_rim(radius, low, down, 0, 4 if abs(up[2]) > FACES else 1, pair, margin, collision)
     touch_rim(radius, -low, down, 0, 1, pair, margin, collision)
-    if abs(up[2]) > FACES:
-        touch_rim(radius, low, down, 1, 4, pair, margin, collision)
     return collision.manifold[0].points
 
 
@@ -346,6 +350,9 @@ def cone_plane(pair, margin, collision):
     down = downhill(up)
     radius, half = cone["size"][0], cone["size"][1]
     apex = add(load3(place_a.x), matvec(rotation, (0.0, 0.0, half)))
+    if up[2] > FACES:
+        touch_rim(radius, -half, down, 0, 4, pair, margin, collision)
+        return manifold.points
     touch(apex, n, load3(place_b.x), 4, margin, manifold)
-    touch_rim(radius, -half, down, 0, 4 if up[2] > FACES else 1, pair, margin, collision)
+    touch_rim(radius, -half, down, 0, 1, pair, margin, collision)
     return manifold.points

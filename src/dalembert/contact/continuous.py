@@ -22,7 +22,7 @@ from ..collide.broad_phase import nine
 from ..collide.curved import NORMAL, POINT_A, POINT_B, SEPARATION
 from ..collide.gjk import FAR, core_radius, load_point, support
 from ..collide.polyhedron import show
-from ..collide.round import upward
+from ..collide.round import above_plane
 from ..collide.tables import AWAKE, DISTANCE, NEED_ROOM, PAIRS
 from ..core.c_function import C_SIGNATURE, call_pointer, viewer
 from ..core.jit import CFunction, inlined, njit
@@ -61,6 +61,7 @@ from .fast import (
     TIME,
     UNMET,
     fast_from,
+    is_pressed,
     note_strike,
 )
 from .joints import add_impulse, book_reaction
@@ -71,7 +72,7 @@ DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in 
 DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in motion
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
-FARTHER = 0.02  # of that depth: a pair that approaches by less in the rest of half a step does not meet
+FARTHER = 0.02  # of that depth: pairs that approach each other by less in the rest of a half step do not meet
 MOST_ADVANCES = 2000  # of one pair
 GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most
 _floats = viewer(np.float64)
@@ -161,10 +162,10 @@ def allowed_depth(pair, tables):
     impacts; how deep this pair may go), m. Where contacts were left to this detection, no row keeps the two apart until they
     meet. Two that are pressed in a large pile in motion may go deeper: its contacts separate them in the next step."""
     walls, aims, body_of = tables.stepping.walls, tables.stepping.aims, tables.collision.body_of
-    thin, i, j = min(walls[pair.a], walls[pair.b]), body_of[pair.a], body_of[pair.b]
+    thin = min(walls[pair.a], walls[pair.b])
     if pair.left == UNMET:
         return DEPTH * thin, LEFT * DEPTH * thin
-    pressed = i < aims.shape[0] and j < aims.shape[0] and aims[i] > 0.0 and aims[j] > 0.0
+    pressed = is_pressed(body_of[pair.a], aims) and is_pressed(body_of[pair.b], aims)
     depth = (DEPTH_IN_PILE if pressed else DEPTH) * thin
     return depth, depth
 
@@ -173,7 +174,10 @@ def allowed_depth(pair, tables):
 def signed_distance(a, b, n, bound, collision):
     """(separation, normal from a to b, point midway) of two colliders at their `places`; n : tried first."""
     if collision.colliders[b].kind == HALF_SPACE:
-        return distance_to_plane(a, b, collision)
+        separation, up, p = above_plane(
+            collision.colliders[a], collision.places[a], collision.places[b], collision.vertices
+        )
+        return separation, scale(-1.0, up), add_scaled(p, -0.5 * separation, up)
     scratch = collision.scratch
     for k in range(3):
         scratch[k] = n[k]
@@ -186,24 +190,14 @@ def signed_distance(a, b, n, bound, collision):
     return separation, load_point(scratch, NORMAL), middle
 
 
-@inlined
-def distance_to_plane(a, b, collision):
-    """The same where b is a half-space."""
-    collider, place = collision.colliders[a], collision.places[b]
-    n = scale(-1.0, upward(place))
-    low = add_scaled(support(collider, collision.places[a], collision.vertices, n), core_radius(collider), n)
-    separation = dot(n, sub(load3(place.x), low))
-    return separation, n, add_scaled(low, 0.5 * separation, n)
-
-
 # The gap of a pair along n, which is fixed, is the least of n · (x_b − x_a) over the points of both. Each point moves
 # straight ahead at its velocity of now, and leaves that way by no more than ½ c t², where c bounds its acceleration:
 #
 #     gap(t) ≥ min n · (x_b + t ẋ_b − x_a − t ẋ_a) − ½ (c_a + c_b) t².
 #
 # The least of linear functions of t is concave: it is above its chord from 0 to h, whose ends are sums of support functions,
-# as n · (t ω × r) = (t n × ω) · r. So four support points bound the gap over all of h, with what both turn: bodies that roll
-# on each other, or turn together, are apart by this.
+# as n · (t ω × r) = (t n × ω) · r. So four support points bound the gap over all of h. As the bound takes each
+# point with its own velocity, it also proves bodies apart that roll on each other or turn together.
 
 
 @njit
@@ -360,8 +354,9 @@ def time_of_impact(pair, n, h, y, tables):
 
 @inlined
 def goes_too_deep(s, u, h, depth, allowed):
-    """Whether a pair at the separation s that approaches at u (m/s, negative) goes deeper than `allowed` within h (s). One
-    that is as deep already, where impulses have ended its approach to their residual, has to go some way farther."""
+    """Whether a pair at the separation s (m) with the normal velocity u (m/s) goes deeper than `allowed` (m) within h (s),
+    and approaches by more than FARTHER of `depth` (m) in that time. Impulses end an approach only to their residual, so a
+    pair that is as deep already would meet again at once."""
     return s + u * h < -allowed and u * h < -FARTHER * depth
 
 

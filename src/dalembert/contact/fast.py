@@ -139,7 +139,7 @@ def is_fast(h, motion, tables):
 @inlined
 def fast_from(body, stepping):
     """How far a body may move in a step without being fast (m)."""
-    return load(stepping.thickness, body) * (FAST_IN_PILE if load(stepping.aims, body) > 0.0 else FAST)
+    return load(stepping.thickness, body) * (FAST_IN_PILE if is_pressed(body, stepping.aims) else FAST)
 
 
 @njit
@@ -256,8 +256,13 @@ def way_of(contact, motion, tables):
 @inlined
 def is_crowded(contact, aims):
     """Whether a body of a contact is pressed in a large pile."""
-    a, b, bodies = contact.a, contact.b, aims.shape[0]
-    return (a < bodies and aims[a] > 0.0) or (b < bodies and aims[b] > 0.0)
+    return is_pressed(contact.a, aims) or is_pressed(contact.b, aims)
+
+
+@inlined
+def is_pressed(body, aims):
+    """Whether a body bears force in a large pile in motion."""
+    return body < aims.shape[0] and load(aims, body) > 0.0
 
 
 @inlined
