@@ -27,7 +27,7 @@ BOUNDS = {
     "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (94, 173),
     "contact.mechanism_impacts.impacts_entry": (94, 160),
     "contact.joint_space_continuous.joint_space_continuous_entry": (110, 200),
-    "contact.wide_rows.wide_entry": (90, 240), "dynamics.cables.cables_entry": (83, 180),
+    "contact.wide_rows.wide_entry": (117, 275), "dynamics.cables.cables_entry": (83, 180),
 }  # fmt: skip
 OTHERS = (72, 130)
 

@@ -23,11 +23,14 @@ from ..core.simd import load, store
 from ..core.simd_wide import (
     WIDTH,
     cross_w,
+    distances_w,
     dot_w,
     double_w,
     exceeds_w,
     larger_w,
+    largest_of_groups,
     largest_w,
+    load_groups,
     load_w,
     magnitude_w,
     minus_vector_w,
@@ -42,6 +45,7 @@ from ..core.simd_wide import (
     spread_like_w,
     spread_w,
     sqrt_w,
+    store_groups,
     store_w,
     symvec_w,
     times_w,
@@ -82,6 +86,8 @@ ARM_A, ARM_B, BIAS, IMPULSE = 0, 3 * WIDTH, 6 * WIDTH, 7 * WIDTH
 INVERSE, RESPONSE_N, RESPONSE_T, RESPONSE_S, STEP, INVERSE_STEP, GAP, CORRECTION = range(10 * WIDTH, POINT, WIDTH)
 SIZE = HEAD + POINT  # numbers a contact takes at most
 NO_POINT = 1e300  # m: the separation where a lane has no point, beyond all that overlaps
+# The distances from a group to those that are swept with it (`simd_wide.load_groups`): none, or in `bodies` that of the next
+ONE, NEXT = (), (LANE_COUNTS,)
 BEFORE_POINT = 3 * WIDTH  # numbers a point has in `wide_before`: its impulse, or first its multiplier
 
 
@@ -152,13 +158,13 @@ def pack_responses(g, collision, stepping):
     """Write the responses of a group, and the velocities before the step of its contacts, which are in `rows`."""
     motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
     head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
-    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a)
-    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + WIDTH)
+    n, t, s, _ = frame_of_group(head, wide, ONE)
+    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, to_a, ONE)
+    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, to_a + WIDTH, ONE)
     zero, one, half = spread_w(0.0), spread_w(1.0), spread_w(0.5)
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
-        arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+        arm_a, arm_b = three_w(wide, at + ARM_A, ONE), three_w(wide, at + ARM_B, ONE)
         a, b = response_w(arm_a, n, t, s, m_a, i_a), response_w(arm_b, n, t, s, m_b, i_b)
         exists = exceeds_w(collision.lanes, to_a + WIDTH, k)
         nn, nt, ns = plus_w(a[0], b[0]), plus_w(a[1], b[1]), plus_w(a[2], b[2])
@@ -236,44 +242,52 @@ def store_impulses(begin, end, collision, wide):
 
 
 @inlined
-def gather_bodies(motion, bodies, at):
-    """(v, ω, 1/m, I⁻¹) of WIDTH bodies, whose rows of `motion` begin at bodies[at], …, bodies[at + WIDTH − 1]."""
-    v0, v1, v2, w0, w1, w2, m, i0 = transpose_w(rows_of_bodies(motion, bodies, at, 0))
-    i1, i2, i3, i4, i5, _, _, _ = transpose_w(rows_of_bodies(motion, bodies, at, WIDTH))
+def gather_bodies(motion, bodies, at, gaps):
+    """(v, ω, 1/m, I⁻¹) of WIDTH bodies, whose rows of `motion` begin at bodies[at], …, bodies[at + WIDTH − 1], and of as many
+    from bodies[at + gap] on for each gap."""
+    v0, v1, v2, w0, w1, w2, m, i0 = transpose_w(rows_of_bodies(motion, bodies, at, 0, gaps))
+    i1, i2, i3, i4, i5, _, _, _ = transpose_w(rows_of_bodies(motion, bodies, at, WIDTH, gaps))
     return (v0, v1, v2), (w0, w1, w2), m, (i0, i1, i2, i3, i4, i5)
 
 
 @inlined
 def gather_velocities(motion, bodies, at):
     """(v, ω) of WIDTH bodies, likewise."""
-    v0, v1, v2, w0, w1, w2, _, _ = transpose_w(rows_of_bodies(motion, bodies, at, 0))
+    v0, v1, v2, w0, w1, w2, _, _ = transpose_w(rows_of_bodies(motion, bodies, at, 0, ONE))
     return (v0, v1, v2), (w0, w1, w2)
 
 
 @inlined
-def rows_of_bodies(motion, bodies, at, shift):
+def rows_of_bodies(motion, bodies, at, shift, gaps):
     """WIDTH numbers of each body, from `shift` on."""
     return (
-        load_w(motion, int(bodies[at]) + shift), load_w(motion, int(bodies[at + 1]) + shift),
-        load_w(motion, int(bodies[at + 2]) + shift), load_w(motion, int(bodies[at + 3]) + shift),
-        load_w(motion, int(bodies[at + 4]) + shift), load_w(motion, int(bodies[at + 5]) + shift),
-        load_w(motion, int(bodies[at + 6]) + shift), load_w(motion, int(bodies[at + 7]) + shift),
+        row_of_body(motion, bodies, at, shift, gaps), row_of_body(motion, bodies, at + 1, shift, gaps),
+        row_of_body(motion, bodies, at + 2, shift, gaps), row_of_body(motion, bodies, at + 3, shift, gaps),
+        row_of_body(motion, bodies, at + 4, shift, gaps), row_of_body(motion, bodies, at + 5, shift, gaps),
+        row_of_body(motion, bodies, at + 6, shift, gaps), row_of_body(motion, bodies, at + 7, shift, gaps),
     )  # fmt: skip
 
 
 @inlined
-def scatter_bodies(motion, bodies, at, v, omega, m, i0):
-    """Write v and ω of WIDTH bodies. 1/m and the first of I⁻¹ are written as they are. Bodies without mass may be there
-    twice: their velocities have not changed."""
-    rows = transpose_w((v[0], v[1], v[2], omega[0], omega[1], omega[2], m, i0))
-    for lane in range(WIDTH):
-        store_w(motion, int(bodies[at + lane]), rows[lane])
+def row_of_body(motion, bodies, at, shift, gaps):
+    """WIDTH numbers of the body at bodies[at], from `shift` on, and of that at bodies[at + gap] for each gap."""
+    return load_groups(motion, int(bodies[at]) + shift, distances_w(bodies, at, gaps))
 
 
 @inlined
-def three_w(wide, at):
+def scatter_bodies(motion, bodies, at, v, omega, m, i0, gaps):
+    """Write v and ω of the bodies of `gather_bodies`. 1/m and the first of I⁻¹ are written as they are. Bodies without mass
+    may be there twice: their velocities have not changed."""
+    rows = transpose_w((v[0], v[1], v[2], omega[0], omega[1], omega[2], m, i0))
+    for lane in range(WIDTH):
+        to = at + lane
+        store_groups(motion, int(bodies[to]), distances_w(bodies, to, gaps), rows[lane])
+
+
+@inlined
+def three_w(wide, at, gaps):
     """A vector of each lane."""
-    return (load_w(wide, at), load_w(wide, at + WIDTH), load_w(wide, at + 2 * WIDTH))
+    return (load_groups(wide, at, gaps), load_groups(wide, at + WIDTH, gaps), load_groups(wide, at + 2 * WIDTH, gaps))
 
 
 @inlined
@@ -298,18 +312,18 @@ def apply_group(g, collision, stepping):
     """Project the impulses of a group on the cones, and apply them: writes `wide` and `motion`."""
     motion, wide, bodies = stepping.motion, stepping.wide, stepping.wide_bodies
     head = group_at(g, collision)
-    n, t, s, mu = frame_of_group(head, wide)
-    velocities, masses = bodies_of_group(g, motion, bodies)
+    n, t, s, mu = frame_of_group(head, wide, ONE)
+    velocities, masses = bodies_of_group(g, motion, bodies, ONE)
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
-        d = three_w(wide, at + IMPULSE)
+        d = three_w(wide, at + IMPULSE, ONE)
         d = project_coulomb_w(d, sqrt_w(plus_w(times_w(d[1], d[1]), times_w(d[2], d[2]))), mu)
         store_w(wide, at + IMPULSE, d[0])
         store_w(wide, at + IMPULSE + WIDTH, d[1])
         store_w(wide, at + IMPULSE + 2 * WIDTH, d[2])
         p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
-        velocities = pushed(velocities, masses, p, three_w(wide, at + ARM_A), three_w(wide, at + ARM_B))
-    put_bodies_of_group(g, velocities, masses, motion, bodies)
+        velocities = pushed(velocities, masses, p, three_w(wide, at + ARM_A, ONE), three_w(wide, at + ARM_B, ONE))
+    put_bodies_of_group(g, velocities, masses, motion, bodies, ONE)
 
 
 @inlined
@@ -332,7 +346,7 @@ def search_groups(begin, end, collision, stepping):
     bodies, sums = stepping.wide_bodies, stepping.wide_sums
     for g in range(begin, end):
         head, to_a = group_at(g, collision), LANE_COUNTS * g
-        n, t, s = three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER)
+        n, t, s, _ = frame_of_group(head, wide, ONE)
         v_a, omega_a = gather_velocities(motion, bodies, to_a)
         v_b, omega_b = gather_velocities(motion, bodies, to_a + WIDTH)
         first_v_a, first_omega_a = gather_velocities(before, bodies, to_a)
@@ -340,9 +354,9 @@ def search_groups(begin, end, collision, stepping):
         slope, total = spread_w(0.0), spread_w(0.0)
         for k in range(points_of(g, collision)):
             at = head + HEAD + POINT * k
-            d = three_w(wide, at + IMPULSE)
+            d = three_w(wide, at + IMPULSE, ONE)
             p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
-            arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+            arm_a, arm_b = three_w(wide, at + ARM_A, ONE), three_w(wide, at + ARM_B, ONE)
             u = velocity_w(first_v_a, first_omega_a, first_v_b, first_omega_b, arm_a, arm_b)
             first = dot_w(p, u)
             slope = plus_w(slope, plus_w(first, times_w(load_w(wide, at + BIAS), d[0])))
@@ -386,53 +400,54 @@ def carry_w(wide, at, before, old, share):
 
 
 @inlined
-def improve_w(u, mu, wide, at):
+def improve_w(u, mu, wide, at, gaps):
     """`gauss_seidel.improve` for one point of each lane at its velocity u: writes its impulse; returns the change."""
-    old_n, old_t, old_s = three_w(wide, at + IMPULSE)
+    old_n, old_t, old_s = three_w(wide, at + IMPULSE, gaps)
     zero, one = spread_like_w(0.0, old_n), spread_like_w(1.0, old_n)
-    excess = plus_w(u[0], load_w(wide, at + BIAS))
-    new_n = larger_w(minus_w(old_n, times_w(excess, load_w(wide, at + INVERSE))), zero)
+    excess = plus_w(u[0], load_groups(wide, at + BIAS, gaps))
+    new_n = larger_w(minus_w(old_n, times_w(excess, load_groups(wide, at + INVERSE, gaps))), zero)
     d_n = minus_w(new_n, old_n)
-    step = load_w(wide, at + STEP)
-    new_t = minus_w(old_t, times_w(step, plus_w(u[1], times_w(load_w(wide, at + RESPONSE_T), d_n))))
-    new_s = minus_w(old_s, times_w(step, plus_w(u[2], times_w(load_w(wide, at + RESPONSE_S), d_n))))
+    step = load_groups(wide, at + STEP, gaps)
+    new_t = minus_w(old_t, times_w(step, plus_w(u[1], times_w(load_groups(wide, at + RESPONSE_T, gaps), d_n))))
+    new_s = minus_w(old_s, times_w(step, plus_w(u[2], times_w(load_groups(wide, at + RESPONSE_S, gaps), d_n))))
     most = times_w(mu, new_n)
     square = plus_w(times_w(new_t, new_t), times_w(new_s, new_s))
     shrink = select_w(square, times_w(most, most), over_w(most, sqrt_w(square)), one)
     new_t, new_s = times_w(new_t, shrink), times_w(new_s, shrink)
-    store_w(wide, at + IMPULSE, new_n)
-    store_w(wide, at + IMPULSE + WIDTH, new_t)
-    store_w(wide, at + IMPULSE + 2 * WIDTH, new_s)
+    store_groups(wide, at + IMPULSE, gaps, new_n)
+    store_groups(wide, at + IMPULSE + WIDTH, gaps, new_t)
+    store_groups(wide, at + IMPULSE + 2 * WIDTH, gaps, new_s)
     return (d_n, minus_w(new_t, old_t), minus_w(new_s, old_s))
 
 
-# The points of a group depend on each other: each needs the velocities that the one before left. So two groups of a colour,
-# which are independent, are swept together.
+# The points of a group depend on each other: each needs the velocities that the one before left. So two groups of a colour
+# with as many points, which are independent, are swept together (`simd_wide.load_groups`): in single precision both fill one
+# register of AVX-512.
 
 
 @inlined
-def bodies_of_group(g, motion, bodies):
-    """(v, ω of a; v, ω of b; 1/m, I⁻¹ of a; 1/m, I⁻¹ of b) of the bodies of a group."""
-    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, LANE_COUNTS * g)
-    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, LANE_COUNTS * g + WIDTH)
+def bodies_of_group(g, motion, bodies, gaps):
+    """(v, ω of a; v, ω of b; 1/m, I⁻¹ of a; 1/m, I⁻¹ of b) of the bodies of a group, and of those that follow."""
+    v_a, omega_a, m_a, i_a = gather_bodies(motion, bodies, LANE_COUNTS * g, gaps)
+    v_b, omega_b, m_b, i_b = gather_bodies(motion, bodies, LANE_COUNTS * g + WIDTH, gaps)
     return (v_a, omega_a, v_b, omega_b), (m_a, i_a, m_b, i_b)
 
 
 @inlined
-def put_bodies_of_group(g, velocities, masses, motion, bodies):
+def put_bodies_of_group(g, velocities, masses, motion, bodies, gaps):
     """Write their velocities."""
     v_a, omega_a, v_b, omega_b = velocities
     m_a, i_a, m_b, i_b = masses
-    scatter_bodies(motion, bodies, LANE_COUNTS * g, v_a, omega_a, m_a, i_a[0])
-    scatter_bodies(motion, bodies, LANE_COUNTS * g + WIDTH, v_b, omega_b, m_b, i_b[0])
+    scatter_bodies(motion, bodies, LANE_COUNTS * g, v_a, omega_a, m_a, i_a[0], gaps)
+    scatter_bodies(motion, bodies, LANE_COUNTS * g + WIDTH, v_b, omega_b, m_b, i_b[0], gaps)
 
 
 @inlined
-def frame_of_group(head, wide):
+def frame_of_group(head, wide, gaps):
     """(n, t, s, μ) of a group."""
     return (
-        three_w(wide, head + NORMAL), three_w(wide, head + TANGENT), three_w(wide, head + OTHER),
-        load_w(wide, head + FRICTION),
+        three_w(wide, head + NORMAL, gaps), three_w(wide, head + TANGENT, gaps), three_w(wide, head + OTHER, gaps),
+        load_groups(wide, head + FRICTION, gaps),
     )  # fmt: skip
 
 
@@ -448,49 +463,33 @@ def pushed(velocities, masses, p, arm_a, arm_b):
 
 
 @inlined
-def sweep_point(at, velocities, masses, frame, largest, wide):
-    """Improve the impulses of a point of a group; returns the velocities after it, and the larger of `largest` and the
+def sweep_point(at, gaps, velocities, masses, frame, largest, wide):
+    """Improve the impulses of a point of some groups; returns the velocities after it, and the larger of `largest` and the
     changes of velocities (m/s), by lane."""
     n, t, s, mu = frame
     v_a, omega_a, v_b, omega_b = velocities
-    arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+    arm_a, arm_b = three_w(wide, at + ARM_A, gaps), three_w(wide, at + ARM_B, gaps)
     u = velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
-    d = improve_w((dot_w(n, u), dot_w(t, u), dot_w(s, u)), mu, wide, at)
+    d = improve_w((dot_w(n, u), dot_w(t, u), dot_w(s, u)), mu, wide, at, gaps)
     p = plus_vector_w(scaled_w(d[0], n), plus_vector_w(scaled_w(d[1], t), scaled_w(d[2], s)))
-    largest = larger_w(times_w(magnitude_w(d[0]), load_w(wide, at + RESPONSE_N)), largest)
+    largest = larger_w(times_w(magnitude_w(d[0]), load_groups(wide, at + RESPONSE_N, gaps)), largest)
     change = larger_w(magnitude_w(d[1]), magnitude_w(d[2]))
-    largest = larger_w(times_w(change, load_w(wide, at + INVERSE_STEP)), largest)
+    largest = larger_w(times_w(change, load_groups(wide, at + INVERSE_STEP, gaps)), largest)
     return pushed(velocities, masses, p, arm_a, arm_b), largest
 
 
 @njit
-def sweep_group(g, largest, wide, motion, bodies, collision):
-    """One sweep over the points of a group; returns the larger of `largest` and the changes of velocities (m/s), by lane."""
+def sweep_group(g, gaps, lane_gaps, largest, wide, motion, bodies, collision):
+    """One sweep over the points of a group, and of those that follow at these distances in `wide` and in `bodies`; returns
+    the larger of `largest` and the changes of velocities (m/s), by lane."""
     head = group_at(g, collision)
-    frame = frame_of_group(head, wide)
-    velocities, masses = bodies_of_group(g, motion, bodies)
+    frame = frame_of_group(head, wide, gaps)
+    velocities, masses = bodies_of_group(g, motion, bodies, lane_gaps)
+    changes = spread_like_w(0.0, frame[3])
     for k in range(points_of(g, collision)):
-        velocities, largest = sweep_point(head + HEAD + POINT * k, velocities, masses, frame, largest, wide)
-    put_bodies_of_group(g, velocities, masses, motion, bodies)
-    return largest
-
-
-@njit
-def sweep_two_groups(g, largest, wide, motion, bodies, collision):
-    """The same over groups g and g + 1, of as many points."""
-    head, next_head = group_at(g, collision), group_at(g + 1, collision)
-    frame, next_frame = frame_of_group(head, wide), frame_of_group(next_head, wide)
-    velocities, masses = bodies_of_group(g, motion, bodies)
-    next_velocities, next_masses = bodies_of_group(g + 1, motion, bodies)
-    for k in range(points_of(g, collision)):
-        shift = HEAD + POINT * k
-        velocities, largest = sweep_point(head + shift, velocities, masses, frame, largest, wide)
-        next_velocities, largest = sweep_point(
-            next_head + shift, next_velocities, next_masses, next_frame, largest, wide
-        )
-    put_bodies_of_group(g, velocities, masses, motion, bodies)
-    put_bodies_of_group(g + 1, next_velocities, next_masses, motion, bodies)
-    return largest
+        velocities, changes = sweep_point(head + HEAD + POINT * k, gaps, velocities, masses, frame, changes, wide)
+    put_bodies_of_group(g, velocities, masses, motion, bodies, lane_gaps)
+    return larger_w(largest_of_groups(changes), largest)
 
 
 @inlined
@@ -513,9 +512,10 @@ def sweep_groups(begin, end, carried, share, wide, before, motion, collision, st
             for k in range(g, g + count):
                 carry_group(k, IMPULSE, 3, share, wide, before, collision)
         if count == 2:
-            largest = sweep_two_groups(g, largest, wide, motion, bodies, collision)
+            gaps = (group_at(g + 1, collision) - group_at(g, collision),)
+            largest = sweep_group(g, gaps, NEXT, largest, wide, motion, bodies, collision)
         else:
-            largest = sweep_group(g, largest, wide, motion, bodies, collision)
+            largest = sweep_group(g, ONE, ONE, largest, wide, motion, bodies, collision)
         g += count
     return largest_w(largest)
 
@@ -526,13 +526,13 @@ def sweep_group_positions(g, deepest, collision, stepping):
     shift, wide, bodies = stepping.shift, stepping.wide, stepping.wide_bodies
     reach, slop = spread_w(stepping.report[0].overlap), spread_w(stepping.options[0].slop)
     head, to_a = group_at(g, collision), LANE_COUNTS * g
-    n = three_w(wide, head + NORMAL)
-    v_a, omega_a, m_a, i_a = gather_bodies(shift, bodies, to_a)
-    v_b, omega_b, m_b, i_b = gather_bodies(shift, bodies, to_a + WIDTH)
+    n = three_w(wide, head + NORMAL, ONE)
+    v_a, omega_a, m_a, i_a = gather_bodies(shift, bodies, to_a, ONE)
+    v_b, omega_b, m_b, i_b = gather_bodies(shift, bodies, to_a + WIDTH, ONE)
     zero = spread_w(0.0)
     for k in range(points_of(g, collision)):
         at = head + HEAD + POINT * k
-        arm_a, arm_b = three_w(wide, at + ARM_A), three_w(wide, at + ARM_B)
+        arm_a, arm_b = three_w(wide, at + ARM_A, ONE), three_w(wide, at + ARM_B, ONE)
         separation, old = load_w(wide, at + GAP), load_w(wide, at + CORRECTION)
         u = velocity_w(v_a, omega_a, v_b, omega_b, arm_a, arm_b)
         gap = plus_w(plus_w(separation, slop), dot_w(n, u))
@@ -544,8 +544,8 @@ def sweep_group_positions(g, deepest, collision, stepping):
         v_b, v_a = plus_vector_w(v_b, scaled_w(m_b, p)), minus_vector_w(v_a, scaled_w(m_a, p))
         omega_b = plus_vector_w(omega_b, symvec_w(i_b, cross_w(arm_b, p)))
         omega_a = minus_vector_w(omega_a, symvec_w(i_a, cross_w(arm_a, p)))
-    scatter_bodies(shift, bodies, to_a, v_a, omega_a, m_a, i_a[0])
-    scatter_bodies(shift, bodies, to_a + WIDTH, v_b, omega_b, m_b, i_b[0])
+    scatter_bodies(shift, bodies, to_a, v_a, omega_a, m_a, i_a[0], ONE)
+    scatter_bodies(shift, bodies, to_a + WIDTH, v_b, omega_b, m_b, i_b[0], ONE)
     return deepest
 
 
@@ -614,13 +614,13 @@ def velocities_of_group(g, collision, stepping):
 @inlined
 def residual_of_point(head, k, velocities, wide):
     """The squared residual of Coulomb's law at point k of a group that begins at `head` (m²/s²), by lane."""
-    n, t, s, mu = frame_of_group(head, wide)
+    n, t, s, mu = frame_of_group(head, wide, ONE)
     at = head + HEAD + POINT * k
-    w = velocity_w(*velocities, three_w(wide, at + ARM_A), three_w(wide, at + ARM_B))
+    w = velocity_w(*velocities, three_w(wide, at + ARM_A, ONE), three_w(wide, at + ARM_B, ONE))
     u_n, u_t, u_s = dot_w(n, w), dot_w(t, w), dot_w(s, w)
     slip = sqrt_w(plus_w(times_w(u_t, u_t), times_w(u_s, u_s)))
     u_n = plus_w(plus_w(u_n, load_w(wide, at + BIAS)), times_w(mu, slip))
-    return natural_map_w(three_w(wide, at + IMPULSE), (u_n, u_t, u_s), mu, load_w(wide, at + INVERSE))
+    return natural_map_w(three_w(wide, at + IMPULSE, ONE), (u_n, u_t, u_s), mu, load_w(wide, at + INVERSE))
 
 
 @njit

@@ -86,6 +86,7 @@ def lanes(count, single=False):
     class Lanes(types.Type):
         def __init__(self):
             super().__init__(f"{count} {'single ' if single else ''}lanes")
+            self.single = single
 
     @extending.register_model(Lanes)
     class LanesModel(extending.models.PrimitiveModel):
