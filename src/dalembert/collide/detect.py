@@ -110,7 +110,7 @@ def fields_of(collision: Collision) -> list[Field]:
 def _of_pairs(colliders: int, facets: int) -> dict[str, tuple[float, float]]:
     bounds: dict[str, tuple[float, float]] = {
         "a": (0, colliders - 1), "b": (0, colliders - 1), "facet": (0, max(0, facets - 1)), "witness": (0, DIRECTION),
-        "points": (0, POINTS), "stored": (0, POINTS), "left": (0, 2), "feature": (-LARGE, LARGE),
+        "points": (0, POINTS), "stored": (0, POINTS), "left": (0, 4), "feature": (-LARGE, LARGE),
     }  # fmt: skip
     return columns(PAIR, bounds)
 

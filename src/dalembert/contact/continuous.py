@@ -50,6 +50,7 @@ from ..dynamics.kinematics import rotate_roughly
 from ..model.tables import STATE_SIZE
 from ..scene.shapes.base import HALF_SPACE, MESH
 from .fast import (
+    BOUNCES,
     FIND,
     FIND_NEXT,
     IMPACT_NORMAL,
@@ -160,9 +161,12 @@ def mark_fast(first, y, tables):
 def allowed_depth(pair, tables):
     """(the depth that a pair may reach in free motion, so that contacts that a step has solved to its residual are no
     impacts; how deep this pair may go), m. Where contacts were left to this detection, no row keeps the two apart until they
-    meet. Two that are pressed in a large pile in motion may go deeper: its contacts separate them in the next step."""
+    meet, and a bounce happens where they touch. Two that are pressed in a large pile in motion may go deeper: its contacts
+    separate them in the next step."""
     walls, aims, body_of = tables.stepping.walls, tables.stepping.aims, tables.collision.body_of
     thin = min(walls[pair.a], walls[pair.b])
+    if pair.left == BOUNCES:
+        return LEFT * DEPTH * thin, 0.0
     if pair.left == UNMET:
         return DEPTH * thin, LEFT * DEPTH * thin
     pressed = is_pressed(body_of[pair.a], aims) and is_pressed(body_of[pair.b], aims)
@@ -346,7 +350,7 @@ def time_of_impact(pair, n, h, y, tables):
         if time_until(-allowed, gap, h - t) > h - t:
             return math.inf
         advance = time_until(0.5 * TOUCH * depth if s > TOUCH * depth else -0.5 * allowed, gap, h - t)
-        t += max(advance, allowed / most)
+        t += max(advance, max(allowed, TOUCH * depth) / most)
         if t >= h:
             return math.inf
     return t
@@ -355,9 +359,9 @@ def time_of_impact(pair, n, h, y, tables):
 @inlined
 def goes_too_deep(s, u, h, depth, allowed):
     """Whether a pair at the separation s (m) with the normal velocity u (m/s) goes deeper than `allowed` (m) within h (s),
-    and approaches by more than FARTHER of `depth` (m) in that time. Impulses end an approach only to their residual, so a
-    pair that is as deep already would meet again at once."""
-    return s + u * h < -allowed and u * h < -FARTHER * depth
+    and, if it may be deep, approaches by more than FARTHER of `depth` (m) in that time. Impulses end an approach only to
+    their residual, so a pair that is as deep already would meet again at once."""
+    return s + u * h < -allowed and (allowed == 0.0 or u * h < -FARTHER * depth)
 
 
 @inlined

@@ -15,10 +15,11 @@ import numpy as np
 
 from ..collide.near import begin_near, mark_near
 from ..collide.tables import CONTACTS, NEED_ROOM, PAIRS
+from ..collide.tables import FREE as UNLINKED
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
-from ..core.simd import load, store
+from ..core.simd import clear, load, store
 from ..core.status import OK
 from ..core.tables import own_address
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, MESH, SPHERE
@@ -42,11 +43,14 @@ FAST_IN_PILE = 0.75  # likewise, if it is pressed in a large pile in motion
 LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
+MOST_BOUNCES = 16  # contacts of bodies in flight that are left to continuous detection in a step because they bounce
+TURNING = 0.02  # of the speed at which it meets another: how fast points of a body may move by its rotation for that
 BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a contact left to continuous detection
 # Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, the point
 # midway between the surfaces, and the row of the pair.
 TIME, SIDE_A, SIDE_B, IMPACT_NORMAL, IMPACT_POINT, PAIR_ROW = 0, 1, 2, 3, 6, 9
-MET, UNMET = 1, 2  # `left` of a pair whose contacts were left to continuous detection; else 0
+# `left` of a pair whose contacts were left to continuous detection: has it met, has it not; will it bounce, has it; else 0
+MET, UNMET, BOUNCES, BOUNCED = 1, 2, 3, 4
 FIND, STRIKE, FIND_NEXT, MEET = 0, 1, 2, 3  # tasks of `continuous`; MEET + i: of contact i
 
 
@@ -221,18 +225,122 @@ def leave_to_detection(begin, end, h, motion, y, tables):
         if part <= FAST or gap <= FAR_AHEAD * least:
             if part <= LITTLE or not closing or is_crowded(contact, stepping.aims):
                 continue
-            if tables.callbacks[0].continuous == 0:
-                stepping.report[0].wants_continuous = 1
+            if lacks_detection(tables):
                 return NEED_ROOM
             if contact.pair != last:
                 last, elsewhere = contact.pair, meets_elsewhere(i, h, motion, y, tables)
             if not elsewhere:
                 continue
-        contact.separation += BEYOND * way
-        store3(contact.impulse, (0.0, 0.0, 0.0))
-        pairs[contact.pair].left = UNMET
-        stepping.report[0].left += 1
+        leave(contact, UNMET, way, tables)
     return OK
+
+
+@inlined
+def leave(contact, state, way, tables):
+    """Leave a contact of bodies that move so far (m) in the step to continuous detection."""
+    contact.separation += BEYOND * way
+    store3(contact.impulse, (0.0, 0.0, 0.0))
+    tables.collision.pairs[contact.pair].left = state
+    tables.stepping.report[0].left += 1
+
+
+@inlined
+def lacks_detection(tables):
+    """Whether continuous detection is not at hand yet; if so, asks for it."""
+    if tables.callbacks[0].continuous != 0:
+        return False
+    tables.stepping.report[0].wants_continuous = 1
+    return True
+
+
+# A bounce in the middle of a step happens at the wrong place, up to h |u_n| above the ground, and at the wrong velocity: in
+# flight the velocity between two middles is right where the steps meet, and weight changes it on the way to the impact. A
+# ball with e = 0.8 has 3 % too much energy after each bounce at 60 Hz. So impacts of bodies in flight are left to continuous
+# detection, which finds when they happen (see `nearby` for the velocity). What bears force, is joined to others, moves by
+# command, is so slow that weight ends its bounce within a step, or turns so fast that another point may meet soon after the
+# first, bounces in the middle, where all contacts are solved together.
+
+
+@njit
+def leave_bounces(h, motion, tables):
+    """Leave contacts that bounce to continuous detection, if their bodies are in flight. h (s) : the step, in the middle of
+    which the bodies are, with the velocities in `motion`. Returns a status as `leave_to_detection`."""
+    contacts, count = tables.collision.contacts, tables.collision.counts[CONTACTS]
+    first = 0
+    while first < count and not is_bounce(contacts[first], h, motion, tables):
+        first += 1
+    if first == count:
+        return OK
+    if lacks_detection(tables):
+        return NEED_ROOM
+    note_bearing(h, motion, tables)
+    left = 0
+    for i in range(first, count):
+        contact = contacts[i]
+        if left < MOST_BOUNCES and is_bounce(contact, h, motion, tables):
+            if flies(contact.a, tables) and flies(contact.b, tables):
+                leave(contact, BOUNCES, way_of(contact, motion, tables)[2], tables)
+                left += 1
+    return OK
+
+
+@inlined
+def is_bounce(contact, h, motion, tables):
+    """Whether an open contact may close within h (s), and so fast that weight does not end its bounce in as long a time, and
+    that points of its bodies move little by rotation beside that."""
+    if contact.restitution <= 0.0 or contact.separation <= 0.0:
+        return False
+    u, weight = normal_rate(contact, motion), weight_in(contact.a, h, tables) + weight_in(contact.b, h, tables)
+    if contact.separation + h * (u - weight) >= 0.0 or -u * contact.restitution <= weight:
+        return False
+    return turning(contact.a, motion, tables) + turning(contact.b, motion, tables) <= -TURNING * u
+
+
+@inlined
+def turning(body, motion, tables):
+    """How fast points of a body move by its rotation, m/s."""
+    swing = tables.stepping.swing
+    return load(swing, body) * norm(three(motion, MOTION * body + ANGULAR)) if body < swing.shape[0] else 0.0
+
+
+@inlined
+def weight_in(body, h, tables):
+    """The velocity that forces add to a body within h (s), m/s."""
+    system = tables.system
+    if body >= system.bodies.shape[0]:
+        return 0.0
+    return h * system.bodies[body].inverse_mass * norm(load3(system.kinematics[body].force))
+
+
+@njit
+def note_bearing(h, motion, tables):
+    """Note which bodies bear force, by the impulses of their contacts in a step over h (s); `motion` : the velocities since.
+    Contacts that separate faster than weight closes them have bounced, and bear nothing."""
+    contacts, bears = tables.collision.contacts, tables.stepping.bears
+    clear(bears)
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        if contact.impulse[0] <= 0.0:
+            continue
+        if normal_rate(contact, motion) > weight_in(contact.a, h, tables) + weight_in(contact.b, h, tables):
+            continue
+        for body in (contact.a, contact.b):
+            if body < bears.shape[0]:
+                bears[body] = 1.0
+
+
+@inlined
+def flies(body, tables):
+    """Whether a body is in flight, or stands still for ever."""
+    if body >= tables.stepping.bears.shape[0]:
+        return True
+    return tables.system.bodies[body].inverse_mass > 0.0 and is_free(body, tables)
+
+
+@inlined
+def is_free(body, tables):
+    """Whether no contact of a body bore force at the last middle, and no joint holds it."""
+    return load(tables.stepping.bears, body) == 0.0 and tables.collision.linked[body] == UNLINKED
 
 
 @njit
@@ -280,10 +388,28 @@ def meets_elsewhere(number, h, motion, y, tables):
 
 @njit
 def note_meeting(tables):
-    """The pair of the impact in free motion has met."""
-    pair = tables.collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
+    """The pair of the impact in free motion has met. Returns whether it was left because it bounces."""
+    collision = tables.collision
+    pair = collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
+    bounces = pair.left >= BOUNCES
+    if bounces:
+        watch_pairs(collision.colliders[pair.a].body, collision.colliders[pair.b].body, tables)
     if pair.left != 0:
-        pair.left = MET
+        pair.left = BOUNCED if bounces else MET
+    return bounces
+
+
+@njit
+def watch_pairs(a, b, tables):
+    """Watch the pairs with one of two bodies that bounce until the next middle, where else nothing would keep them apart: its
+    contacts did not expect what follows."""
+    collision, bodies = tables.collision, tables.system.bodies.shape[0]
+    for k in range(collision.counts[PAIRS]):
+        pair = collision.pairs[k]
+        if pair.left == 0:
+            for body in (collision.colliders[pair.a].body, collision.colliders[pair.b].body):
+                if body < bodies and body in (a, b):
+                    pair.left = BOUNCES
 
 
 # What impacts in free motion did ----------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from .tables import (
     FILL_ROWS,
     FREE_SPEEDS,
     INVERSE_NORMAL,
+    LEAD,
     MOTION,
     PLACE_ON_WAY,
     POWER,
@@ -92,9 +93,11 @@ def advance(t, h, first, y, dydt, tables):
         concerned = again
         if status == OK and again:
             mark_hit(tables)
+            clear(tables.stepping.lead)
             status = strike_alone(t + h - left, left, y, dydt, tables)
         elif status == OK:
-            concerned, status = resolve_on_way(t + h - left, left, known, y, dydt, tables)
+            lead = h - left if first else -left
+            concerned, status = resolve_on_way(t + h - left, left, lead, known, y, dydt, tables)
             known = True
             note_way(report)
         search = FIND_NEXT if concerned and tables.system.commands.shape[0] == 0 else FIND
@@ -106,27 +109,30 @@ def advance(t, h, first, y, dydt, tables):
 
 @njit
 def begin_impact(first, tables):
-    """What an impact in the `first` or second half of a step changes is saved before."""
+    """What an impact in the `first` or second half of a step changes is saved before. Returns whether it is a bounce of
+    bodies in flight."""
     keep_detection(first, tables)
-    note_meeting(tables)
+    bounces = note_meeting(tables)
     if tables.stepping.report[0].unstored != 0:
         store_impulses(tables)
+    return bounces
 
 
 @njit
-def resolve_on_way(t, h, known, y, dydt, tables):
+def resolve_on_way(t, h, lead, known, y, dydt, tables):
     """Resolve an impact at t (s), with the contacts that would close within h (s): among the bodies that it concerns, or,
-    where that cannot be, all of them. known : whether `travel` is of this step. Returns (whether it concerned only the bodies
-    that are marked, a status)."""
+    where that cannot be, all of them. lead (s) : for how long forces act on bodies in flight first, see `nearby`; known :
+    whether `travel` is of this step. Returns (whether it concerned only the bodies that are marked, a status)."""
     options = tables.stepping.options[0]
     if concerns_few(tables):
         status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
         if not known:
             set_travel(options.dt, False, tables)
         if status == OK:
-            status = resolve_impact(h, y, tables)
+            status = resolve_impact(h, lead, y, tables)
         if status != ELSEWHERE:
             return True, status
+    clear(tables.stepping.lead)
     iterations = options.iterations
     options.iterations = max(iterations, SWEEPS_OF_IMPACTS)
     status = resolve_impacts(t, h, y, dydt, tables)
@@ -213,11 +219,11 @@ def advance_trees(h, first, y, dydt, tables):
             return status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
-        begin_impact(first, tables)
+        bounces = begin_impact(first, tables)
         call_coordinates(WALK, impact[TIME], y, answer, tables)
         left -= impact[TIME]
         report.impacts += 1
-        status = meet_on_way(again, left, left - h if first else left, y, dydt, tables)
+        status = meet_on_way(again, bounces, left, left - h if first else left, y, dydt, tables)
         if status != OK:
             return status
     report.held += 1
@@ -226,13 +232,17 @@ def advance_trees(h, first, y, dydt, tables):
 
 
 @njit
-def meet_on_way(again, left, detour, y, dydt, tables):
+def meet_on_way(again, bounces, left, detour, y, dydt, tables):
     """The impulses of an impact where the trees are, `left` (s) before half the step ends; if met `again`, on its pair alone.
-    Books what forces have not done, see `book_detour`. Returns a status."""
+    Books what forces have not done over the `detour` (s), see `book_detour`; if it `bounces`, they act before the impact on
+    bodies in flight. Returns a status."""
     stepping, answer = tables.stepping, tables.stepping.answer
     status = call_coordinates(PLACE_ON_WAY, 0.0, y, answer, tables)
     if status != OK:
         return status
+    clear(stepping.lead)
+    if bounces and not again:
+        call_coordinates(LEAD, -detour, y, answer, tables)
     call_coordinates(POWER, 0.0, y, answer, tables)
     before = answer[0]
     if again:
@@ -247,6 +257,7 @@ def meet_on_way(again, left, detour, y, dydt, tables):
         call_coordinates(POWER, 0.0, y, answer, tables)
         entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
         store(y, entry, load(y, entry) + detour * (before - answer[0]))
+        call_coordinates(LEAD, 0.0, y, answer, tables)
     answer[0] = 0.0
     return status
 

@@ -46,7 +46,8 @@ from ..dynamics.joint_space.state import (
 from ..dynamics.joint_space.tables import Reduced
 from ..dynamics.joint_space.welded import LINK, show_links, velocity_of
 from ..model.tables import STATE_SIZE
-from ..model.tree import Tree
+from ..model.tree import FREE, Tree
+from .fast import is_free
 from .island_problem import (
     IslandProblem,
 )
@@ -107,6 +108,7 @@ from .tables import (
     FINISH,
     FREE_SPEEDS,
     GIVEN_OF_ISLAND,
+    LEAD,
     LINEAR,
     MOTION,
     MOVES_LITTLE,
@@ -190,6 +192,9 @@ class JointSpace(NamedTuple):
     after: Any = column("m", unit="m/s, rad/s", fill=np.nan, doc="speeds with all impulses")
     pushed: Any = column("m", unit="N s, N m s", fill=np.nan, doc="impulse of the forces along the speeds")
     start: Any = column("m + nodes", fill=np.nan, doc="the coordinates where free motion begins")
+    led: Any = column(
+        "m", unit="m/s, rad/s", doc="what forces have added to the speeds of bodies in flight, see `lead`"
+    )
     pace: Any = column("2 * nodes", unit="m/s, rad/s", fill=np.nan, doc="bounds of the speeds of links, in free motion")
     turned: Any = column("1", np.int64, doc="whether TURN has been done, 1, or 2 if `corrected` was so then")
     displaced: Any = column("m", unit="m, rad", fill=np.nan, doc="displacement that puts apart what overlaps")
@@ -290,13 +295,14 @@ def fill_slopes(w, js, tree):
 
 @njit
 def take_forces(h, reduced, js, tables):
-    """`pushed` = the impulse over h of the forces in the kinematics table, along the speeds; none on what sleeps."""
+    """`pushed` = the impulse over h of the forces in the kinematics table, along the speeds; none on what sleeps. h < 0: what
+    they have done before."""
     tree, kinematics, links = js.tree, reduced.system.kinematics, js.links
     motion = tree.motion
     for i in range(motion.shape[0]):
         store3(motion[i].bearing, ZERO)
         store3(motion[i].bearing_torque, ZERO)
-    for i in range(links.shape[0] if h > 0.0 else 0):
+    for i in range(links.shape[0] if h != 0.0 else 0):
         link = links[i]
         if sleeps(link.node, js, tables):
             continue
@@ -651,10 +657,55 @@ def moves_little(h, w, js):
 
 
 @njit
+def lead(h, z, reduced, js, tables):
+    """Let forces act for h (s) on the speeds in z of bodies in flight, where the trees are; h = 0: take that back. Writes
+    `led` and `lead`. The drift has the speeds w that are right where two steps meet; at an impact h later they are
+    w + h M⁻¹ (F − bias), see `nearby`."""
+    first, m, led, tree = reduced.options[0].coordinates, reduced.options[0].speeds, js.led, js.tree
+    if h == 0.0:
+        for k in range(m):
+            store(z, first + k, load(z, first + k) - load(led, k))
+        clear(led)
+        return
+    clear(led)
+    fill_slopes(js.before, js, tree)
+    take_forces(h, reduced, js, tables)
+    pack(js.pushed, js.packed, js)
+    solve_one(js.packed, 0, 0, m, js.drift_values, js.drift_inverse, js)
+    find_flying(js, tables)
+    for i in range(tree.nodes.shape[0]):
+        node = tree.nodes[i]
+        for k in range(node.first, node.last if load(js.pace, i) != 0.0 else node.first):
+            store(led, k, load(js.packed, js.packed_at[k]) + h * load(js.slopes, k))
+    for i in range(js.links.shape[0]):
+        if load(js.pace, js.links[i].node) != 0.0 and js.links[i].row < reduced.system.settings[0].rigid:
+            tables.stepping.lead[js.links[i].row] = h
+    for k in range(m):
+        store(z, first + k, load(z, first + k) + load(led, k))
+        store(js.before, k, load(z, first + k))
+    link_velocities(js.before, tree)
+    show_links(z, reduced, tree, js.links)
+
+
+@njit
+def find_flying(js, tables):
+    """Write 1 for each node that is a body in flight, with all that is welded to it, and 0 for others to `pace`."""
+    flying, bodies = js.pace, tables.stepping.bears.shape[0]
+    for i in range(js.tree.nodes.shape[0]):
+        store(flying, i, 1.0 if js.tree.nodes[i].kind == FREE else 0.0)
+    for i in range(js.links.shape[0]):
+        link = js.links[i]
+        if link.row >= bodies or not is_free(link.row, tables):
+            store(flying, link.node, 0.0)
+
+
+@njit
 def do_on_way(task, h, y, out, reduced, js, tables):
     """What continuous collision detection asks for: see `tables`."""
     if task == WALK:
         walk(h, y, reduced, js)
+    elif task == LEAD:
+        lead(h, y, reduced, js, tables)
     elif task == TURN:
         turn_speeds(h, y, reduced, js)
         js.turned[0] = 1 + js.corrected[0]
@@ -674,6 +725,8 @@ def do_on_way(task, h, y, out, reduced, js, tables):
         show_velocities(y[first : first + reduced.options[0].speeds], reduced, js)
         out[0] = 0.0
         for i in range(reduced.system.settings[0].rigid):
+            if load(tables.stepping.lead, i) != 0.0:
+                continue
             kin = reduced.system.kinematics[i]
             out[0] += dot(load3(kin.force), load3(kin.v)) + dot(load3(kin.torque), load3(kin.omega))
     else:
@@ -701,7 +754,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
         status = place(0.0, True, y, reduced, js, tables)
     elif task == MOVES_LITTLE:
         status = 1 if moves_little(h, y, js) else 0
-    elif task in (WALK, TURN, BODY_SPEEDS, POWER, BEGIN_WAY):
+    elif task in (WALK, TURN, BODY_SPEEDS, POWER, LEAD, BEGIN_WAY):
         do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:
         fill_rows(h, y, reduced, js, tables)

@@ -135,7 +135,8 @@ def time_in_safety(pair, h, y, tables):
         return -1.0
     if s > TOUCH * depth and most * h <= s + allowed:
         return math.inf
-    return max((s - 0.5 * TOUCH * depth) / most if s > TOUCH * depth else 0.0, allowed / most)
+    least = max(allowed, TOUCH * depth)
+    return max(s - 0.5 * TOUCH * depth if s > TOUCH * depth else 0.0, least) / most
 
 
 # The first impact -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,12 @@ residual, and the cost depends on the affected bodies only.
 Contacts with restitution bounce as in the step (`restitution`), each time from the velocities before the impact. If the
 set contains joints, prescribed motions or sleeping bodies, all contacts are solved (`velocities.resolve_impacts`).
 
+Bodies in flight have the velocity u of the drift, in which forces act at the middles of steps only. It is right where two
+steps meet. τ later (negative: before) the velocity is u + τ W F. If a body bounces there, the impulse follows from that
+velocity, and is applied to u. Then the energy where the next two steps meet has changed by what the law of impact takes,
+exactly if F is constant. `lead` is τ of each body that bounces and bears no other force, else zero: what stays in contact
+keeps u, as its forces are balanced from then on.
+
 In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the momenta after them.
 """
 
@@ -18,10 +24,19 @@ from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, 
 from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
-from ..core.math3 import load3, norm, store3, sub
-from ..core.simd import load, store
+from ..core.math3 import add_scaled, load3, norm, store3, sub, symvec
+from ..core.simd import clear, load, store
 from ..core.status import NON_FINITE, OK
-from .fast import TIME, body_outruns, leave_to_detection, note_contacts
+from .fast import (
+    TIME,
+    body_outruns,
+    is_free,
+    leave_to_detection,
+    normal_rate,
+    note_contacts,
+    watch_pairs,
+    weight_in,
+)
 from .gauss_seidel import axes_of, prepare_contacts, sweep_contacts, world_impulse, worst_residual
 from .joints import add_and_book
 from .position_correction import move_separations
@@ -30,6 +45,8 @@ from .solve import FACTORED, MANY_SWEEPS, aim_of_many, pace_of
 from .tables import (
     ANGULAR,
     BEFORE,
+    INVERSE_INERTIA,
+    INVERSE_MASS,
     LINEAR,
     MANY,
     MOTION,
@@ -41,6 +58,8 @@ from .tables import (
     in_joint_space,
     load_motion,
     push,
+    put_three,
+    six,
     three,
 )
 
@@ -63,18 +82,25 @@ def concerns_few(tables):
 
 
 @njit
-def resolve_impact(h, y, tables):
+def resolve_impact(h, lead, y, tables):
     """The impulses at an impact: those of contacts that would close within h (s), of bodies that were hit and of those that
-    these set in motion, from the state y and the kinematics there. Writes momenta and ledger in y, `struck`, and the
-    residual. Returns a status: ELSEWHERE, and no momenta written, where all contacts are to be solved."""
+    these set in motion, from the state y and the kinematics there. lead (s) : for how long forces act on bodies in flight
+    first. Writes momenta and ledger in y, `struck`, and the residual. Returns a status: ELSEWHERE, and no momenta written,
+    where all contacts are to be solved."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     load_motion(y, system.bodies, system.kinematics, stepping.motion)
     mark_hit(tables)
-    status = solve_marked(h, stepping.options[0].dt, 0.0, False, y, tables)
+    status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, y, tables)
     if status != OK:
+        clear(stepping.lead)
         return status
     island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
     report.residual, report.aim = island.residual, island.aim
+    if lead != 0.0:
+        for m in range(island.first_member, island.end_member):
+            body = collision.members[m]
+            if load(stepping.lead, body) != 0.0 and change_of(body, stepping) > 0.0:
+                watch_pairs(body, body, tables)
     return add_nearby(y, tables)
 
 
@@ -94,17 +120,19 @@ def mark_hit(tables):
 
 
 @njit
-def solve_marked(h, reach, allowed, corrected, y, tables):
+def solve_marked(h, reach, lead, allowed, corrected, y, tables):
     """The impulses of the contacts that would close within h (s), of the bodies that are marked and those that these concern,
-    from the velocities in `motion`; detection looks as far as bodies move within `reach` (s). What closes no faster than
-    `allowed` (m/s) is left. Separations are those after the displacements of the step, if it is `corrected`. Writes
-    `motion`, and contacts and their impulses after those of the step. Returns a status."""
+    from the velocities in `motion`, after forces have acted on bodies in flight for `lead` (s); detection looks as far as
+    bodies move within `reach` (s). What closes no faster than `allowed` (m/s) is left. Separations are those after the
+    displacements of the step, if it is `corrected`. Writes `motion`, and contacts and their impulses after those of the step.
+    Returns a status."""
     looks, bounced, status = 0, True, OK
+    clear(tables.stepping.lead)
     while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(reach, bounced, tables)):
         if looks > 0:
             forget_nearby(tables)
             restart_near(tables.collision)
-        bounced, status = solve_nearby(h, reach, allowed, corrected, y, tables)
+        bounced, status = solve_nearby(h, reach, lead, allowed, corrected, y, tables)
         looks += 1
     end_near(tables.collision)
     return status
@@ -152,7 +180,7 @@ def outrun_nearby(h, bounced, tables):
 
 
 @njit
-def solve_nearby(h, reach, allowed, corrected, y, tables):
+def solve_nearby(h, reach, lead, allowed, corrected, y, tables):
     """Impulses of the contacts concerned, and the velocities of their bodies, in a row of `islands` after those of the step.
     Returns (whether elastic bodies bounced, a status)."""
     collision, options = tables.collision, tables.stepping.options[0]
@@ -162,7 +190,7 @@ def solve_nearby(h, reach, allowed, corrected, y, tables):
     while grown or not solved:
         if grown:
             begin = island.end
-            status = add_contacts(h, reach, allowed, corrected, y, island, tables)
+            status = add_contacts(h, reach, lead, allowed, corrected, y, island, tables)
             if status != OK:
                 return False, status
             bounced = start(begin, h, island, tables)
@@ -252,7 +280,7 @@ def set_aim(island, tables):
 
 
 @njit
-def add_contacts(h, reach, allowed, corrected, y, island, tables):
+def add_contacts(h, reach, lead, allowed, corrected, y, island, tables):
     """Detect the contacts of the bodies that were marked last, with their rows; and load the velocities of their neighbours.
     Returns a status."""
     collision, stepping = tables.collision, tables.stepping
@@ -267,6 +295,8 @@ def add_contacts(h, reach, allowed, corrected, y, island, tables):
         return status
     island.end = counts[CONTACTS] + counts[NEAR]
     island.end_member = collision.marks.shape[0] - 1 + counts[NEAR_MEMBERS]
+    if lead != 0.0:
+        act_on_flying(lead, h, first, island, tables)
     for m in range(first, island.end_member):
         body = collision.members[m]
         for k in range(MOTION * body, MOTION * (body + 1)):
@@ -283,6 +313,48 @@ def add_contacts(h, reach, allowed, corrected, y, island, tables):
     prepare_contacts(begin, island.end, contacts, stepping.free_motion, stepping.rows)
     leave_as_solved(begin, island.end, h, allowed, tables)
     return OK
+
+
+@njit
+def act_on_flying(lead, h, first, island, tables):
+    """Let the forces of `lead` (s) act on the velocities of the bodies concerned, from the `first` on, that are in flight and
+    bounce within h (s). Writes `motion` and `lead`."""
+    stepping, system, motion = tables.stepping, tables.system, tables.stepping.motion
+    for m in range(first, island.end_member):
+        body = tables.collision.members[m]
+        at = MOTION * body
+        w = load(motion, at + INVERSE_MASS)
+        if w == 0.0 or load(stepping.lead, body) != 0.0 or not is_free(body, tables):
+            continue
+        if not bounces_off(body, h, island, tables):
+            continue
+        kin = system.kinematics[body]
+        store(stepping.lead, body, lead)
+        put_three(motion, at + LINEAR, add_scaled(three(motion, at + LINEAR), lead * w, load3(kin.force)))
+        turn = symvec(six(motion, at + INVERSE_INERTIA), load3(kin.torque))
+        put_three(motion, at + ANGULAR, add_scaled(three(motion, at + ANGULAR), lead, turn))
+
+
+@njit
+def bounces_off(body, h, island, tables):
+    """Whether a body meets something within h (s), and bounces off whatever it meets: so fast that weight does not bring it
+    back within a step."""
+    contacts, motion, dt, found = (
+        tables.collision.contacts,
+        tables.stepping.motion,
+        tables.stepping.options[0].dt,
+        False,
+    )
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        if contact.a != body and contact.b != body:
+            continue
+        u = normal_rate(contact, motion)
+        if contact.separation + h * u < 0.0:
+            if -u * contact.restitution <= weight_in(contact.a, dt, tables) + weight_in(contact.b, dt, tables):
+                return False
+            found = True
+    return found
 
 
 @njit

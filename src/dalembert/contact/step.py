@@ -134,11 +134,12 @@ def run_steps(y, dydt, stop, tables):
 
 @njit
 def save_memory(stepping):
-    """Save the passes and aims of islands, bounds and soft rows."""
+    """Save the passes and aims of islands, what bears force, bounds and soft rows."""
     passes, waits, saved = stepping.passes, stepping.waits, stepping.saved_passes
     for body in range(passes.shape[0]):
         saved[2 * body], saved[2 * body + 1] = passes[body], waits[body]
     copy(stepping.saved_aims, stepping.aims)
+    copy(stepping.saved_bears, stepping.bears)
     copy(stepping.saved_bounds, stepping.numbers_of_bounds)
     copy(stepping.saved_soft, stepping.numbers_of_soft)
 
@@ -150,6 +151,7 @@ def restore_memory(stepping):
     for body in range(passes.shape[0]):
         passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
     copy(stepping.aims, stepping.saved_aims)
+    copy(stepping.bears, stepping.saved_bears)
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
 
@@ -172,9 +174,10 @@ def restore_kinematics(t, y, dydt, tables):
 
 @njit
 def reset_memory(stepping):
-    """Forget which islands were at rest or large, and where shock propagation did not help."""
+    """Forget which islands were at rest or large, what bore force, and where shock propagation did not help."""
     passes, waits = stepping.passes, stepping.waits
     clear(stepping.aims)
+    clear(stepping.bears)
     for body in range(passes.shape[0]):
         passes[body], waits[body] = 0, 0
 

@@ -287,6 +287,11 @@ class Stepping(NamedTuple):
     walls: Any = column(unit="m", doc="half the least thickness of each collider")
     moves: Any = column("bodies", unit="m", doc="displacement of a fast body in a step; −1: not fast")
     hit: Any = column("bodies", unit="s", doc="until the first impact of a body in this half of a step; infinite: none")
+    bears: Any = column(
+        "bodies", doc="1 if a contact of the body bore force at the last middle, where something was fast"
+    )
+    saved_bears: Any = column("bodies", doc="these at the start of the step")
+    lead: Any = column("bodies", unit="s", doc="for how long forces act on a body before an impact, see `nearby`")
     aims: Any = column(
         "bodies",
         unit="m/s",
@@ -380,6 +385,7 @@ TURN = 37  # the speeds of the second half of a step; FINISH does the rest
 BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
 POWER = 39  # answer = the power of the forces, W
 BEGIN_WAY = 40  # forget the impulses of a step that failed
+LEAD = 43  # let forces act for h on the speeds of bodies in flight; h = 0: take that back
 MOVES_LITTLE = 41  # returns 1 where no point of a collider may move far within h at the packed speeds y, else 0
 STOP_ISLAND = 26  # set the speeds of an island to zero
 DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island

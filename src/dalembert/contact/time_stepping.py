@@ -498,6 +498,7 @@ class ContactStepper(FixedStepper):
             Field("passes", tables.passes, 0, LARGE),
             Field("waits", tables.waits, 0, LARGE),
             Field("aims", tables.aims, 0.0),
+            Field("bears", tables.bears, 0.0, 1.0),
             Field("impulses of joints", tables.joint_impulses),
         ]
 

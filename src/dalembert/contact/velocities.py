@@ -25,7 +25,7 @@ from ..core.c_function import DERIVATIVE, POWERS, call_pointer
 from ..core.jit import njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, symvec
 from ..core.profiler import end_stage
-from ..core.simd import load, store
+from ..core.simd import clear, load, store
 from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
@@ -33,8 +33,10 @@ from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IM
 from .fast import (
     forget_left,
     is_fast,
+    leave_bounces,
     leave_to_detection,
     moves_little,
+    note_bearing,
     note_contacts,
     outruns,
     show_start,
@@ -151,6 +153,10 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         status = watch_fast(calm, with_forces, tables)
     if status != OK:
         return status
+    if with_forces and options.fast != 0:
+        if joint_space:
+            show_velocities(tables)
+        note_bearing(h, stepping.search_motion if joint_space else stepping.motion, tables)
     if nearby:
         exchange_nearby(tables)
     end_stage(stepping.timer, SOLVER)
@@ -175,6 +181,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         exchange_nearby(tables)
         copy_momenta(y, tables)
         status = add_nearby(y, tables)
+        clear(stepping.lead)
         book_detour(0.5 * h if with_forces else 0.0, y, tables)
     if tables.system.commands.shape[0] > 0:
         call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
@@ -187,7 +194,7 @@ def solve_outrun(h, reach, corrected, y, tables):
     among those that it concerns. Returns a status: ELSEWHERE where all contacts are to be solved again."""
     collision, report = tables.collision, tables.stepping.report[0]
     allowed = max(report.residual, tables.stepping.options[0].tolerance)
-    status = solve_marked(h, reach, allowed, corrected, y, tables)
+    status = solve_marked(h, reach, 0.0, allowed, corrected, y, tables)
     island = collision.islands[collision.counts[ISLANDS]]
     if status == ELSEWHERE:
         forget_nearby(tables)
@@ -311,6 +318,8 @@ def fill_rows(h, with_forces, before, y, tables):
         if count > 0 and (stepping.options[0].fast != 0 or tables.system.commands.shape[0] == 0):
             show_start(tables)
             status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
+            if status == OK and with_forces and tables.system.commands.shape[0] == 0:
+                status = leave_bounces(h, stepping.search_motion, tables)
         if status != OK:
             return status
         return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
@@ -320,6 +329,8 @@ def fill_rows(h, with_forces, before, y, tables):
     if not with_forces and is_fast(options.dt, motion, tables):
         options.fast = 1
     status = leave_to_detection(0, count, h, motion, y, tables)
+    if status == OK and with_forces and concerns_few(tables):
+        status = leave_bounces(h, motion, tables)
     if status != OK:
         return status
     prepare_rows(tables)
@@ -527,12 +538,14 @@ def copy_momenta(y, tables):
 def book_detour(left, y, tables):
     """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
     moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
-    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺)."""
+    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺); nothing where the impact has taken it into account
+    (`lead`)."""
     bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
     entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
     for i in range(bodies.shape[0]):
+        time = left + load(tables.stepping.lead, i)
         lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
-        y[entry] += left * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
+        y[entry] += time * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
 
 
 @njit

@@ -1,0 +1,123 @@
+"""Bounces in time steps happen where and when bodies meet, whatever the step."""
+
+import numpy as np
+import pytest
+
+import dalembert as dal
+
+G = 9.81
+COORDINATES = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+STEPS = pytest.mark.parametrize("rate", [60, 240, 1000])
+FLOORS = {
+    "half-space": (dal.HalfSpace(), (0, 0, 0)),
+    "box": (dal.Box(40, 40, 1), (0, 0, -0.5)),
+    "field": (dal.HeightField(np.zeros((21, 21)), (2.0, 2.0)), (0, 0, 0)),
+}
+BALL = dal.Sphere(0.1)
+
+
+def run_of(scene, rate, duration, coordinates):
+    return dal.Simulation(scene, dt=1.0 / rate, coordinates=coordinates, method="time_stepping").advance(duration)
+
+
+def over(floor, restitution, friction=0.0):
+    scene = dal.Scene("bounce", material=dal.Material(friction, restitution))
+    shape, place = FLOORS[floor]
+    scene.add_obstacle("floor", shape, position=place)
+    return scene
+
+
+def height_after(h, restitution, t):
+    """Of what falls from h, after t (s)."""
+    v = np.sqrt(2.0 * G * h)
+    if t < v / G:
+        return h - 0.5 * G * t**2
+    t, v = t - v / G, restitution * v
+    while t > 2.0 * v / G:
+        t, v = t - 2.0 * v / G, restitution * v
+    return v * t - 0.5 * G * t**2
+
+
+@COORDINATES
+@STEPS
+@pytest.mark.parametrize("floor", list(FLOORS))
+@pytest.mark.parametrize("restitution", [0.7, 0.8, 0.95])
+def test_a_ball_is_where_its_bounces_leave_it(restitution, floor, rate, coordinates):
+    scene = over(floor, restitution)
+    scene.add_body("ball", BALL, mass=2.0, position=(0.3, 0.2, 1.1))
+    for time in (1.1, 1.7, 2.2):
+        time = round(time * rate) / rate
+        run = run_of(scene, rate, time, coordinates)
+        assert run["ball"].position[2] - 0.1 == pytest.approx(height_after(1.0, restitution, time), abs=1e-3)
+        assert run.report.energy_residual_relative < 1e-12
+
+
+@COORDINATES
+@STEPS
+def test_a_box_that_lands_flat_returns_as_a_ball_does(rate, coordinates):
+    scene = over("half-space", 0.8, 0.5)
+    scene.add_body("box", dal.Box(0.2, 0.2, 0.1), mass=2.0, position=(0, 0, 1.05))
+    run = run_of(scene, rate, 2.5, coordinates)
+    assert run["box"].position[2] - 0.05 == pytest.approx(height_after(1.0, 0.8, 2.5), abs=2e-4)
+
+
+@COORDINATES
+@STEPS
+def test_friction_turns_a_ball_by_the_velocity_at_which_it_lands(rate, coordinates):
+    """It slides throughout the impact: p_t = μ p_n, from v_n = √(2 g h)."""
+    scene = over("half-space", 0.8, 0.1)
+    scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1), velocity=(3, 0, 0))
+    run = run_of(scene, rate, 0.8, coordinates)
+    change = 0.1 * 1.8 * np.sqrt(2.0 * G)
+    assert run["ball"].velocity[0] == pytest.approx(3.0 - change, abs=1e-4)
+    assert run["ball"].angular_velocity[1] == pytest.approx(2.5 * change / 0.1, abs=1e-2)
+
+
+@COORDINATES
+@STEPS
+def test_two_balls_that_meet_in_the_air_fly_on_as_their_impact_says(rate, coordinates):
+    scene = dal.Scene("air", material=dal.Material(0.0, 0.7))
+    scene.add_body("low", BALL, mass=2.0, position=(0, 0, 5), velocity=(0, 0, 5))
+    scene.add_body("high", BALL, mass=1.0, position=(0, 0, 10))
+    run = run_of(scene, rate, 1.5, coordinates)
+    t = 4.8 / 5.0
+    left, mean = 1.5 - t, (2.0 * (5.0 - G * t) - G * t) / 3.0
+    high = 10.0 - 0.5 * G * t**2 + (mean + 2.0 / 3.0 * 0.7 * 5.0) * left - 0.5 * G * left**2
+    low = 5.0 + 5.0 * t - 0.5 * G * t**2 + (mean - 1.0 / 3.0 * 0.7 * 5.0) * left - 0.5 * G * left**2
+    assert run["high"].position[2] == pytest.approx(high, abs=2e-4)
+    assert run["low"].position[2] == pytest.approx(low, abs=2e-4)
+
+
+@COORDINATES
+@STEPS
+def test_an_elastic_ball_between_walls_keeps_its_energy(rate, coordinates):
+    scene = over("half-space", 1.0)
+    for side in (-1, 1):
+        scene.add_obstacle(f"wall {side}", dal.Box(0.2, 4, 9), position=(1.1 * side, 0, 4))
+    scene.add_body("ball", dal.Sphere(0.05), mass=1.0, position=(0, 0, 1.05), velocity=(12, 0, 0))
+    run = run_of(scene, rate, 3.0, coordinates)
+    energy = 0.5 * np.sum(run["ball"].velocity ** 2) + G * (run["ball"].position[2] - 0.05)
+    assert energy == pytest.approx(0.5 * 12.0**2 + G, rel=1e-12)
+    assert run["ball"].position[2] - 0.05 == pytest.approx(height_after(1.0, 1.0, 3.0), abs=2e-3)
+
+
+@COORDINATES
+def test_a_ball_that_bounces_beside_a_stack_leaves_it_at_rest(coordinates):
+    """What rests keeps its velocity of zero at the impacts of others."""
+    scene = over("half-space", 0.7, 0.5)
+    for k in range(3):
+        scene.add_body(f"box {k}", dal.Box(0.3, 0.3, 0.2), mass=1.0, position=(0, 0, 0.1 + 0.2 * k))
+    scene.add_body("ball", BALL, mass=1.0, position=(0.3, 0, 1.1))
+    run = dal.Simulation(scene, dt=1 / 60, coordinates=coordinates, method="time_stepping")
+    for _ in range(120):
+        run.step()
+        assert max(np.abs(run[f"box {k}"].velocity).max() for k in range(3)) < 1e-5
+
+
+def test_balls_that_bounce_as_one_cradle_keep_energy_and_momentum():
+    """Three in a row without weight: the first stops, the last leaves with its speed, though all gaps close in one step."""
+    scene = dal.Scene("cradle", material=dal.Material(0.0, 1.0), gravity=(0, 0, 0))
+    for k in range(3):
+        scene.add_body(f"{k}", BALL, mass=1.0, position=(0.203 * k, 0, 0), velocity=(1.0 if k == 0 else 0.0, 0, 0))
+    run = run_of(scene, 60, 0.5, "maximal")
+    np.testing.assert_allclose([run[f"{k}"].velocity[0] for k in range(3)], (0, 0, 1), atol=1e-9)
