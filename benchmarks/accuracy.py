@@ -202,9 +202,11 @@ The table gives relative errors of contact in time steps of 1/240 s, with each s
 
 {errors}
 
-In time steps an impact happens at the end of the step that contains it. The bouncing ball shows this error, which is of
-first order in the step. By events an impact happens at its exact time. The next table has what the runs report
-themselves: the largest residual of Coulomb's law in any step, and the relative energy error.
+In time steps of Gauss–Seidel, a bounce of bodies in flight happens where and when they meet. The converging solver makes it
+in the middle of the step that contains it, with an error of first order in the step. So do both where a body also bears other
+forces of contact, is joined to others, moves by command, or turns while it lands. By events every impact happens at its exact
+time. The next table has what the runs report themselves: the largest residual of Coulomb's law in any step, and the relative
+energy error.
 
 {residuals}
 """

@@ -93,15 +93,17 @@ def test_time_steps_agree_with_the_oracle_to_second_order_where_nothing_touches(
     assert errors[1] < 0.35 * errors[0] < 1e-3
 
 
-def heap(seed):
+SHAPES = dal.Box(0.3, 0.4, 0.2), dal.Sphere(0.2), dal.Capsule(0.1, 0.3)
+
+
+def heap(seed, shapes=SHAPES):
     rng = np.random.default_rng(seed)
     scene = dal.Scene(f"heap {seed}", material=TOUCHING)
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_obstacle("wall", dal.Box(1, 4, 4), position=(1.2, 0, 0))
-    shapes = dal.Box(0.3, 0.4, 0.2), dal.Sphere(0.2), dal.Capsule(0.1, 0.3)
     for i in range(4):
         scene.add_body(
-            f"body {i}", shapes[i % 3], mass=rng.uniform(0.5, 3), position=(*rng.uniform(-0.2, 0.2, 2), 0.4 + 0.55 * i),
+            f"body {i}", shapes[i % len(shapes)], mass=rng.uniform(0.5, 3), position=(*rng.uniform(-0.2, 0.2, 2), 0.4 + 0.55 * i),
             orientation=rng.normal(size=4), velocity=rng.normal(size=3), angular_velocity=3 * rng.normal(size=3),
         )  # fmt: skip
     scene.external_force("push", "body 1", force=(6, 0, -15))
@@ -117,12 +119,13 @@ def test_the_work_of_a_load_is_its_force_times_the_way_whatever_is_hit(seed):
     np.testing.assert_allclose(run.trajectory.work.sel(force="push"), way @ (6.0, 0.0, -15.0), atol=1e-11)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 7, 8])
 def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed):
-    """Of seed 1 a step has an impact on the way: its displacement is not that of the mean of two velocities."""
+    """In the middles of steps: a step with an impact on the way, as that of a ball that bounces, has another displacement than
+    that of the mean of two velocities."""
     found = []
     for dt in (2e-3, 1e-3):
-        scene = heap(seed)
+        scene = heap(seed, SHAPES[::2])
         scene.drag("air", linear=0.3, angular=0.02)
         scene.spring("band", "body 0", "body 2", *(scene.bodies[f"body {i}"].position for i in (0, 2)), stiffness=30.0,
                      damping=1.0)  # fmt: skip
@@ -158,6 +161,7 @@ def test_stops_friction_and_motors_do_the_work_of_their_efforts(coordinates):
         run = dal.simulate(arm(), 0.8, dt=dt, frame_rate=1 / dt, coordinates=coordinates, iterations=200)
         account = audit(run)
         assert {"stop 0", "friction 0", "lift", "press"} <= set(account.work)
+        assert run.report.contact.impacts == 0
         assert np.ptp(account.work["stop 0"]) > 0.02 * account.scale
         found.append(disagreement(run, account))
     assert found[0] < 0.02 and found[1] < 0.7 * found[0]

@@ -42,6 +42,7 @@ from .tables import (
     PLACE_ON_WAY,
     POWER,
     RATES,
+    UNLEAD,
     WALK,
     call_coordinates,
     call_mechanism,
@@ -257,7 +258,8 @@ def meet_on_way(again, bounces, left, detour, y, dydt, tables):
         call_coordinates(POWER, 0.0, y, answer, tables)
         entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
         store(y, entry, load(y, entry) + detour * (before - answer[0]))
-        call_coordinates(LEAD, 0.0, y, answer, tables)
+        if bounces and not again:
+            call_coordinates(UNLEAD, -detour, y, answer, tables)
     answer[0] = 0.0
     return status
 

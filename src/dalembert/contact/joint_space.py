@@ -58,7 +58,7 @@ from .joint_space_books import (
     book_step,
     change_sides,
     close_books,
-    exerts,
+    find_powers,
     open_books,
     place_soft,
     push_soft,
@@ -124,11 +124,14 @@ from .tables import (
     SWEEP_POSITIONS_OF_ROWS,
     SWEEP_ROWS,
     TURN,
+    UNLEAD,
     UPDATE_SATURATION,
     WALK,
     WARM_START_ROWS,
     ContactTables,
+    add_powers,
     call_surfaces,
+    exerts,
     put_three,
 )
 
@@ -658,15 +661,10 @@ def moves_little(h, w, js):
 
 @njit
 def lead(h, z, reduced, js, tables):
-    """Let forces act for h (s) on the speeds in z of bodies in flight, where the trees are; h = 0: take that back. Writes
-    `led` and `lead`. The drift has the speeds w that are right where two steps meet; at an impact h later they are
-    w + h M⁻¹ (F − bias), see `nearby`."""
+    """Let forces act for h (s) on the speeds in z of bodies in flight, where the trees are. Writes `led` and `lead`. The
+    drift has the speeds w that are right where two steps meet; at an impact h later they are w + h M⁻¹ (F − bias), see
+    `nearby`."""
     first, m, led, tree = reduced.options[0].coordinates, reduced.options[0].speeds, js.led, js.tree
-    if h == 0.0:
-        for k in range(m):
-            store(z, first + k, load(z, first + k) - load(led, k))
-        clear(led)
-        return
     clear(led)
     fill_slopes(js.before, js, tree)
     take_forces(h, reduced, js, tables)
@@ -688,6 +686,23 @@ def lead(h, z, reduced, js, tables):
 
 
 @njit
+def unlead(h, z, reduced, js, tables):
+    """Take back what `lead` has done over h (s), and book the work of the applied forces along the detour."""
+    first, m, nodes = reduced.options[0].coordinates, reduced.options[0].speeds, js.tree.nodes
+    if exerts(tables):
+        find_flying(js, tables)
+        clear(js.after)
+        for i in range(nodes.shape[0]):
+            for k in range(nodes[i].first, nodes[i].last if load(js.pace, i) != 0.0 else nodes[i].first):
+                store(js.after, k, load(js.before, k) - load(z, first + k))
+        show_velocities(js.after, reduced, js)
+        find_powers(reduced)
+        add_powers(h, z, reduced.system.power)
+    for k in range(m):
+        store(z, first + k, load(z, first + k) - load(js.led, k))
+
+
+@njit
 def find_flying(js, tables):
     """Write 1 for each node that is a body in flight, with all that is welded to it, and 0 for others to `pace`."""
     flying, bodies = js.pace, tables.stepping.bears.shape[0]
@@ -706,6 +721,8 @@ def do_on_way(task, h, y, out, reduced, js, tables):
         walk(h, y, reduced, js)
     elif task == LEAD:
         lead(h, y, reduced, js, tables)
+    elif task == UNLEAD:
+        unlead(h, y, reduced, js, tables)
     elif task == TURN:
         turn_speeds(h, y, reduced, js)
         js.turned[0] = 1 + js.corrected[0]
@@ -754,7 +771,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
         status = place(0.0, True, y, reduced, js, tables)
     elif task == MOVES_LITTLE:
         status = 1 if moves_little(h, y, js) else 0
-    elif task in (WALK, TURN, BODY_SPEEDS, POWER, LEAD, BEGIN_WAY):
+    elif task in (WALK, TURN, BODY_SPEEDS, POWER, LEAD, UNLEAD, BEGIN_WAY):
         do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:
         fill_rows(h, y, reduced, js, tables)

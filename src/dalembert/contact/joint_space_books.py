@@ -35,6 +35,7 @@ from .joint_space_solves import factorize_packed, pack_matrix
 from .joints import book_reaction
 from .limits import active_law, book_row, elastic_impulse, fill_row, is_stop, saturation_changed, set_laws
 from .rows import bound_rate, contact_work_of_rows, rate_of
+from .tables import exerts
 
 # Momenta of trees -------------------------------------------------------------------------------------------------------
 #
@@ -188,12 +189,6 @@ def book_forces(h, z, reduced, js, tables):
         for k in range(3):
             z[ledger + FORCE_IMPULSE + k] += total[k]
             z[ledger + TORQUE_IMPULSE + k] += total_moment[k]
-
-
-@inlined
-def exerts(tables):
-    """Whether something acts on the bodies but fields, which have a potential; particles with steps of their own do."""
-    return tables.stepping.options[0].predict != 0 or tables.system.settings[0].stepped != 0
 
 
 @njit

@@ -15,7 +15,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, scale, sub, symvec
 from ..core.simd import copy, load, store
 from ..core.tables import column, own_address, part
-from ..model.tables import STATE_SIZE, System
+from ..model.tables import LEDGER, STATE_SIZE, System
 
 # Records ---------------------------------------------------------------------------------------------------------------
 
@@ -224,6 +224,20 @@ def load_motion_of(i, y, bodies, kinematics, motion):
         put_three(motion, to + ANGULAR, (kin.omega[0], kin.omega[1], kin.omega[2]))
 
 
+@inlined
+def exerts(tables):
+    """Whether something acts on the bodies but fields, which have a potential; particles with steps of their own do."""
+    return tables.stepping.options[0].predict != 0 or tables.system.settings[0].stepped != 0
+
+
+@njit
+def add_powers(h, y, power):
+    """Add the work of so long (s) at the powers of the applied forces to the ledger."""
+    first = y.shape[0] - power.shape[0]
+    for i in range(power.shape[0] - len(LEDGER)):
+        y[first + i] += h * power[i]
+
+
 # Tables ----------------------------------------------------------------------------------------------------------------
 
 STEP_STAGES = ("forces and joints", "collision detection", "contact solver", "update")
@@ -385,7 +399,7 @@ TURN = 37  # the speeds of the second half of a step; FINISH does the rest
 BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
 POWER = 39  # answer = the power of the forces, W
 BEGIN_WAY = 40  # forget the impulses of a step that failed
-LEAD = 43  # let forces act for h on the speeds of bodies in flight; h = 0: take that back
+LEAD, UNLEAD = 43, 44  # let forces act for h on the speeds of bodies in flight; take that back
 MOVES_LITTLE = 41  # returns 1 where no point of a collider may move far within h at the packed speeds y, else 0
 STOP_ISLAND = 26  # set the speeds of an island to zero
 DESCRIBE_ISLAND = 31  # fill the `problem` of joint space with an island

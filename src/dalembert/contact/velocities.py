@@ -88,10 +88,13 @@ from .tables import (
     UPDATE_ROWS,
     UPDATE_ROWS_IDLE,
     UPDATE_SATURATION,
+    add_powers,
     call_coordinates,
     call_limits,
     call_mechanism,
     call_surfaces,
+    exerts,
+    has_surfaces,
     in_joint_space,
     load_motion,
     relative_velocity,
@@ -318,7 +321,7 @@ def fill_rows(h, with_forces, before, y, tables):
         if count > 0 and (stepping.options[0].fast != 0 or tables.system.commands.shape[0] == 0):
             show_start(tables)
             status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
-            if status == OK and with_forces and tables.system.commands.shape[0] == 0:
+            if status == OK and with_forces and tables.system.commands.shape[0] == 0 and not has_surfaces(tables):
                 status = leave_bounces(h, stepping.search_motion, tables)
         if status != OK:
             return status
@@ -503,8 +506,8 @@ def book_work(h, corrected, y, tables):
     """The work of the applied forces of a step, F · h ½ (v⁻ + v⁺), into the ledger; and along the displacement in `shift`, if
     positions are `corrected`. The velocities in the kinematics table become these means."""
     system, stepping = tables.system, tables.stepping
-    if stepping.options[0].predict == 0 and system.settings[0].stepped == 0:
-        return  # nothing acts but fields, which have a potential
+    if not exerts(tables):
+        return
     kinematics, saved = system.kinematics, stepping.saved
     motion, shift = stepping.motion, stepping.shift
     for i in range(system.bodies.shape[0]):
@@ -520,17 +523,14 @@ def book_work(h, corrected, y, tables):
     if system.commands.shape[0] > 0:
         call_commands(SHOW_VELOCITIES, 0.5, y, y, system)
     call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
-    power = system.power
-    first = y.shape[0] - power.shape[0]
-    for i in range(power.shape[0] - len(LEDGER)):
-        y[first + i] += h * power[i]
+    add_powers(h, y, system.power)
 
 
 @njit
 def copy_momenta(y, tables):
-    """The momenta P of all bodies into `shift`."""
+    """The momenta P and L of all bodies into `shift`."""
     for i in range(tables.system.bodies.shape[0]):
-        for k in range(3):
+        for k in range(6):
             store(tables.stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
 
 
@@ -538,14 +538,36 @@ def copy_momenta(y, tables):
 def book_detour(left, y, tables):
     """Book, as work of projection, what forces F have not done: each step has their impulse h F at its middle, as if bodies
     moved by ½ h at each of the velocities v⁻ and v⁺ before and after an impact in between. They turn `left` (s) before the
-    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺); nothing where the impact has taken it into account
-    (`lead`)."""
-    bodies, kinematics, before = tables.system.bodies, tables.system.kinematics, tables.stepping.shift
+    middle of that time (negative: after it), and gain left F · (v⁻ − v⁺). Where the impact has taken this into account
+    (`lead`), the way is longer by left (v⁺ − v⁻), along which the forces work."""
+    bodies, kinematics, before, leads = tables.system.bodies, tables.system.kinematics, tables.stepping.shift, 0
     entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
     for i in range(bodies.shape[0]):
+        leads += load(tables.stepping.lead, i) != 0.0
         time = left + load(tables.stepping.lead, i)
         lost = sub(three(before, MOTION * i), three(y, STATE_SIZE * i + 7))
         y[entry] += time * bodies[i].inverse_mass * dot(load3(kinematics[i].force), lost)
+    if leads > 0 and exerts(tables):
+        book_led(left, y, tables)
+
+
+@njit
+def book_led(left, y, tables):
+    """The work of the applied forces along the detour of the bodies with a `lead`. The velocities in the kinematics table
+    become what they have lost."""
+    system, before = tables.system, tables.stepping.shift
+    for i in range(system.bodies.shape[0]):
+        kin, at, to = system.kinematics[i], STATE_SIZE * i, MOTION * i
+        w = system.bodies[i].inverse_mass if load(tables.stepping.lead, i) != 0.0 else 0.0
+        inverse = kin.inverse_inertia
+        turn = symvec(
+            (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5]),
+            sub(three(before, to + 3), three(y, at + 10)),
+        )
+        store3(kin.v, scale(w, sub(three(before, to), three(y, at + 7))))
+        store3(kin.omega, scale(1.0 if w > 0.0 else 0.0, turn))
+    call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
+    add_powers(-left, y, system.power)
 
 
 @njit
