@@ -121,3 +121,16 @@ def test_balls_that_bounce_as_one_cradle_keep_energy_and_momentum():
         scene.add_body(f"{k}", BALL, mass=1.0, position=(0.203 * k, 0, 0), velocity=(1.0 if k == 0 else 0.0, 0, 0))
     run = run_of(scene, 60, 0.5, "maximal")
     np.testing.assert_allclose([run[f"{k}"].velocity[0] for k in range(3)], (0, 0, 1), atol=1e-9)
+
+
+@COORDINATES
+@STEPS
+def test_a_load_works_along_the_way_between_bounces(rate, coordinates):
+    scene = over("half-space", 0.8, 0.2)
+    scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1), velocity=(1, 0, 0))
+    scene.external_force("push", "ball", force=(0.5, 0, -4.0))
+    run = run_of(scene, rate, 1.6, coordinates)
+    way = run["ball"].position - (0, 0, 1.1)
+    assert run.report.contact.impacts > 1
+    assert run.report.work["push"] == pytest.approx(float(way @ (0.5, 0, -4.0)), abs=1e-11)
+    assert run.report.energy_residual_relative < 1e-12

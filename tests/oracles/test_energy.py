@@ -103,8 +103,9 @@ def heap(seed, shapes=SHAPES):
     scene.add_obstacle("wall", dal.Box(1, 4, 4), position=(1.2, 0, 0))
     for i in range(4):
         scene.add_body(
-            f"body {i}", shapes[i % len(shapes)], mass=rng.uniform(0.5, 3), position=(*rng.uniform(-0.2, 0.2, 2), 0.4 + 0.55 * i),
-            orientation=rng.normal(size=4), velocity=rng.normal(size=3), angular_velocity=3 * rng.normal(size=3),
+            f"body {i}", shapes[i % len(shapes)], mass=rng.uniform(0.5, 3),
+            position=(*rng.uniform(-0.2, 0.2, 2), 0.4 + 0.55 * i), orientation=rng.normal(size=4),
+            velocity=rng.normal(size=3), angular_velocity=3 * rng.normal(size=3),
         )  # fmt: skip
     scene.external_force("push", "body 1", force=(6, 0, -15))
     return scene
@@ -121,8 +122,8 @@ def test_the_work_of_a_load_is_its_force_times_the_way_whatever_is_hit(seed):
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 7, 8])
 def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed):
-    """In the middles of steps: a step with an impact on the way, as that of a ball that bounces, has another displacement than
-    that of the mean of two velocities."""
+    """In the middles of steps: a step with an impact on the way, as that of a ball that bounces, has another displacement
+    than that of the mean of two velocities."""
     found = []
     for dt in (2e-3, 1e-3):
         scene = heap(seed, SHAPES[::2])
