@@ -313,10 +313,24 @@ def weight_in(body, h, tables):
 
 
 @njit
+def have_restitution(tables):
+    """Whether some contact has restitution."""
+    for i in range(tables.collision.counts[CONTACTS]):
+        if tables.collision.contacts[i].restitution > 0.0:
+            return True
+    return False
+
+
+@njit
 def note_bearing(h, motion, tables):
     """Note which bodies bear force, by the impulses of their contacts in a step over h (s); `motion` : the velocities since.
-    Contacts that separate faster than weight closes them have bounced, and bear nothing."""
+    Contacts that separate faster than weight closes them have bounced, and bear nothing. Where no contact has restitution,
+    all bodies count as bearing, as none bounces."""
     contacts, bears = tables.collision.contacts, tables.stepping.bears
+    if not have_restitution(tables):
+        for body in range(bears.shape[0]):
+            bears[body] = 1.0
+        return
     clear(bears)
     for i in range(tables.collision.counts[CONTACTS]):
         contact = contacts[i]

@@ -32,6 +32,7 @@ from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .fast import (
     forget_left,
+    have_restitution,
     is_fast,
     leave_bounces,
     leave_to_detection,
@@ -157,7 +158,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if status != OK:
         return status
     if with_forces and options.fast != 0:
-        if joint_space:
+        if joint_space and have_restitution(tables):
             show_velocities(tables)
         note_bearing(h, stepping.search_motion if joint_space else stepping.motion, tables)
     if nearby:
