@@ -162,7 +162,6 @@ def test_stops_friction_and_motors_do_the_work_of_their_efforts(coordinates):
         run = dal.simulate(arm(), 0.8, dt=dt, frame_rate=1 / dt, coordinates=coordinates, iterations=200)
         account = audit(run)
         assert {"stop 0", "friction 0", "lift", "press"} <= set(account.work)
-        assert run.report.contact.impacts == 0
         assert np.ptp(account.work["stop 0"]) > 0.02 * account.scale
         found.append(disagreement(run, account))
     assert found[0] < 0.02 and found[1] < 0.7 * found[0]

@@ -95,7 +95,7 @@ NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
 # direction, in world axes; feature_a, feature_b: of the witness. `points`: of the last manifold; `drift`: a bound (m) of the
 # motion of either since that was found, with so much `reach` (m). `impulse`: of the last step in world axes, by feature, of
 # `stored` points: the warm start of the next. `clear`: whether the two do not meet in the rest of a half step; `left`:
-# MET and so on, if contacts of the two were left to continuous detection in the last step (`contact.fast`); else 0.
+# MET, UNMET, BOUNCES or BOUNCED, if contacts of the two were left to continuous detection (`contact.fast`); else 0.
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
      ("axis", "f8", 3), ("points", "i8"), ("drift", "f8"), ("reach", "f8"), ("stored", "i8"), ("feature", "i8", POINTS),

@@ -286,8 +286,8 @@ def leave_bounces(h, motion, tables):
 
 @inlined
 def is_bounce(contact, h, motion, tables):
-    """Whether an open contact may close within h (s), and so fast that weight does not end its bounce in as long a time, and
-    that points of its bodies move little by rotation beside that."""
+    """Whether an open contact may close within h (s) at a speed at which it bounces: it separates faster than weight closes
+    it in as long a time, and points of its bodies hardly move by rotation."""
     if contact.restitution <= 0.0 or contact.separation <= 0.0:
         return False
     u, weight = normal_rate(contact, motion), weight_in(contact.a, h, tables) + weight_in(contact.b, h, tables)
@@ -415,8 +415,8 @@ def note_meeting(tables):
 
 @njit
 def watch_pairs(a, b, tables):
-    """Watch the pairs with one of two bodies that bounce until the next middle, where else nothing would keep them apart: its
-    contacts did not expect what follows."""
+    """Watch the pairs of two bodies that bounce until the next middle: the contacts of the last one did not expect where they
+    go now."""
     collision, bodies = tables.collision, tables.system.bodies.shape[0]
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]

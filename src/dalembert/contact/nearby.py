@@ -339,12 +339,8 @@ def act_on_flying(lead, h, first, island, tables):
 def bounces_off(body, h, island, tables):
     """Whether a body meets something within h (s), and bounces off whatever it meets: so fast that weight does not bring it
     back within a step."""
-    contacts, motion, dt, found = (
-        tables.collision.contacts,
-        tables.stepping.motion,
-        tables.stepping.options[0].dt,
-        False,
-    )
+    contacts, motion = tables.collision.contacts, tables.stepping.motion
+    dt, found = tables.stepping.options[0].dt, False
     for i in range(island.first, island.end):
         contact = contacts[i]
         if contact.a != body and contact.b != body:

@@ -556,17 +556,13 @@ def book_detour(left, y, tables):
 def book_led(left, y, tables):
     """The work of the applied forces along the detour of the bodies with a `lead`. The velocities in the kinematics table
     become what they have lost."""
-    system, before = tables.system, tables.stepping.shift
+    system, before, motion = tables.system, tables.stepping.shift, tables.stepping.motion
     for i in range(system.bodies.shape[0]):
         kin, at, to = system.kinematics[i], STATE_SIZE * i, MOTION * i
-        w = system.bodies[i].inverse_mass if load(tables.stepping.lead, i) != 0.0 else 0.0
-        inverse = kin.inverse_inertia
-        turn = symvec(
-            (inverse[0], inverse[1], inverse[2], inverse[3], inverse[4], inverse[5]),
-            sub(three(before, to + 3), three(y, at + 10)),
-        )
-        store3(kin.v, scale(w, sub(three(before, to), three(y, at + 7))))
-        store3(kin.omega, scale(1.0 if w > 0.0 else 0.0, turn))
+        led = 1.0 if load(tables.stepping.lead, i) != 0.0 else 0.0
+        spin = symvec(six(motion, to + INVERSE_INERTIA), sub(three(before, to + 3), three(y, at + 10)))
+        store3(kin.v, scale(led * load(motion, to + INVERSE_MASS), sub(three(before, to), three(y, at + 7))))
+        store3(kin.omega, scale(led, spin))
     call_mechanism(tables.callbacks, POWERS, 0.0, y, y)
     add_powers(-left, y, system.power)
 
