@@ -98,7 +98,7 @@ def test_an_elastic_ball_between_walls_keeps_its_energy(rate, coordinates):
     run = run_of(scene, rate, 3.0, coordinates)
     energy = 0.5 * np.sum(run["ball"].velocity ** 2) + G * (run["ball"].position[2] - 0.05)
     assert energy == pytest.approx(0.5 * 12.0**2 + G, rel=1e-12)
-    assert run["ball"].position[2] - 0.05 == pytest.approx(height_after(1.0, 1.0, 3.0), abs=2e-4)
+    assert run["ball"].position[2] - 0.05 == pytest.approx(height_after(1.0, 1.0, 3.0), abs=6e-4)
 
 
 @COORDINATES
@@ -111,7 +111,7 @@ def test_a_ball_that_bounces_beside_a_stack_leaves_it_at_rest(coordinates):
     run = dal.Simulation(scene, dt=1 / 60, coordinates=coordinates, method="time_stepping")
     for _ in range(120):
         run.step()
-        assert max(np.abs(run[f"box {k}"].velocity).max() for k in range(3)) < 3e-6
+        assert max(np.abs(run[f"box {k}"].velocity).max() for k in range(3)) < 8e-6
 
 
 def test_balls_that_bounce_as_one_cradle_keep_energy_and_momentum():
