@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import dalembert as dal
 
 G = 9.81
 COORDINATES = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 STEPS = pytest.mark.parametrize("rate", [60, 240, 1000])
+SOLVERS = pytest.mark.parametrize("solver", ["gauss_seidel", "converging"])
 FLOORS = {
     "half-space": (dal.HalfSpace(), (0, 0, 0)),
     "box": (dal.Box(40, 40, 1), (0, 0, -0.5)),
@@ -16,8 +18,9 @@ FLOORS = {
 BALL = dal.Sphere(0.1)
 
 
-def run_of(scene, rate, duration, coordinates):
-    return dal.Simulation(scene, dt=1.0 / rate, coordinates=coordinates, method="time_stepping").advance(duration)
+def run_of(scene, rate, duration, coordinates, **options):
+    run = dal.Simulation(scene, dt=1.0 / rate, coordinates=coordinates, method="time_stepping", **options)
+    return run.advance(duration)
 
 
 def over(floor, restitution, friction=0.0):
@@ -134,3 +137,82 @@ def test_a_load_works_along_the_way_between_bounces(rate, coordinates):
     assert run.report.contact.impacts > 1
     assert run.report.work["push"] == pytest.approx(float(way @ (0.5, 0, -4.0)), abs=1e-11)
     assert run.report.energy_residual_relative < 1e-12
+
+
+# The converging solver, and kinematic bodies: all contacts are solved at an impact --------------------------------------
+
+
+@COORDINATES
+@STEPS
+def test_the_converging_solver_bounces_where_bodies_meet(rate, coordinates):
+    scene = over("half-space", 0.8, 0.1)
+    scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1), velocity=(3, 0, 0))
+    run = run_of(scene, rate, 0.8, coordinates, solver="converging")
+    change = 0.1 * 1.8 * np.sqrt(2.0 * G)
+    assert run["ball"].position[2] - 0.1 == pytest.approx(height_after(1.0, 0.8, 0.8), abs=3e-5)
+    assert run["ball"].velocity[0] == pytest.approx(3.0 - change, abs=3e-5)
+    assert run["ball"].angular_velocity[1] == pytest.approx(2.5 * change / 0.1, abs=6e-3)
+    assert run.report.energy_residual_relative < 1e-12
+
+
+def height_over_table(table, velocity, restitution, t):
+    """Of what falls from a height of 1 m and bounces off a table that moves up and down, after t (s)."""
+    x, v, start, step = 1.0, 0.0, 0.0, 1e-3
+    while True:
+        fall = lambda s, x=x, v=v, start=start: x + v * (s - start) - 0.5 * G * (s - start) ** 2  # noqa: E731
+        s = start + step
+        while s < t and fall(s) > table(s):
+            s += step
+        if s >= t:
+            return fall(t)
+        hit = brentq(lambda s, fall=fall: fall(s) - table(s), max(s - step, start + 1e-9), s, xtol=1e-14)
+        x, v = table(hit), velocity(hit) - restitution * (v - G * (hit - start) - velocity(hit))
+        start = hit
+
+
+@SOLVERS
+@pytest.mark.parametrize(("size", "omega", "drift"), [(0.0, 1.0, 0.7), (0.1, 4.0, 0.0), (0.02, 15.0, -0.2)])
+@pytest.mark.parametrize("rate", [120, 240, 1000])
+def test_a_ball_bounces_off_a_table_that_moves(rate, size, omega, drift, solver):
+    scene = dal.Scene("table", material=dal.Material(0.0, 0.8))
+
+    def table(t):
+        return size * np.sin(omega * t) + drift * t
+
+    scene.add_body("table", dal.Box(2, 2, 0.2), motion=lambda t: (0, 0, table(t) - 0.1))
+    scene.add_body("ball", BALL, mass=2.0, position=(0.3, 0.2, 1.1))
+    run = run_of(scene, rate, 1.5, "maximal", solver=solver)
+    height = height_over_table(table, lambda t: size * omega * np.cos(omega * t) + drift, 0.8, 1.5)
+    assert run["ball"].position[2] - 0.1 == pytest.approx(height, abs=4e-4)
+    assert run.report.contact.impacts >= 1
+    assert run.report.energy_residual_relative < 1e-12
+
+
+@SOLVERS
+@STEPS
+def test_a_belt_takes_along_what_bounces_on_it(rate, solver):
+    """It slides throughout the impact; the drive works against friction at the speed of the belt."""
+    scene = dal.Scene("belt", material=dal.Material(0.1, 0.8))
+    scene.add_body("belt", dal.Box(4, 2, 0.2), position=(0, 0, -0.1), motion="set", surface_velocity=(5, 0, 0))
+    scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1))
+    run = run_of(scene, rate, 0.8, "maximal", solver=solver)
+    change = 0.1 * 1.8 * np.sqrt(2.0 * G)
+    assert run["ball"].velocity[0] == pytest.approx(change, abs=3e-5)
+    assert run["ball"].angular_velocity[1] == pytest.approx(-2.5 * change / 0.1, abs=6e-3)
+    assert run.report.work["belt"] == pytest.approx(5.0 * change, abs=2e-4)
+    assert run.report.energy_residual_relative < 1e-12
+
+
+@SOLVERS
+def test_a_load_works_along_the_way_when_all_contacts_are_solved(solver):
+    """A box rests on a table that slides, and a ball that is pushed bounces beside it."""
+    scene = dal.Scene("table", material=dal.Material(0.2, 0.8))
+    scene.add_body("table", dal.Box(4, 4, 0.2), motion=lambda t: (0.1 * t, 0, -0.1))
+    scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1), velocity=(1, 0, 0))
+    scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(-1, 0, 0.1), velocity=(0.1, 0, 0))
+    scene.external_force("push", "ball", force=(0.5, 0, -4.0))
+    run = run_of(scene, 60, 1.6, "maximal", solver=solver)
+    way = run["ball"].position - (0, 0, 1.1)
+    assert run.report.contact.impacts > 1
+    assert run.report.work["push"] == pytest.approx(float(way @ (0.5, 0, -4.0)), abs=1e-11)
+    assert run.report.energy_residual_relative < 1e-11

@@ -47,16 +47,17 @@ def test_a_ball_does_not_pass_a_plate_that_moves_towards_it(speed):
 
 
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
-def test_a_ball_bounces_from_a_fast_belt_as_from_a_slow_one(restitution):
-    found = []
-    for surface in ((1e-9, 0.0, 0.0), (50.0, 0.0, 0.0)):
+def test_a_ball_bounces_from_a_fast_belt_as_from_a_slope(restitution):
+    found, impacts = [], []
+    for surface in (None, (50.0, 0.0, 0.0)):
         scene = scene_of_impacts(restitution, gravity=(0, 0, -9.81))
         tilt = (np.cos(0.2), 0.0, np.sin(0.2), 0.0)
         scene.add_obstacle("belt", dal.Box(20, 1, 0.2), orientation=tilt, surface_velocity=surface)
         scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1))
         run = dal.Simulation(scene, dt=DT).advance(1.0)
-        assert run.report.contact.impacts == 0  # a surface that moves along itself meets nothing
+        impacts.append(run.report.contact.impacts)
         found.append(run.trajectory.position.sel(body="ball").values)
+    assert impacts[0] == impacts[1]  # a surface that moves along itself meets nothing else
     assert np.allclose(found[0], found[1], atol=1e-9)
 
 

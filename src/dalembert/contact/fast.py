@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..collide.near import begin_near, mark_near
-from ..collide.tables import CONTACTS, NEED_ROOM, PAIRS
+from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS
 from ..collide.tables import FREE as UNLINKED
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
@@ -345,16 +345,18 @@ def note_bearing(h, motion, tables):
 
 @inlined
 def flies(body, tables):
-    """Whether a body is in flight, or stands still for ever."""
-    if body >= tables.stepping.bears.shape[0]:
+    """Whether a body is in flight, or forces do not move it."""
+    if body >= tables.stepping.bears.shape[0] or tables.system.bodies[body].inverse_mass == 0.0:
         return True
-    return tables.system.bodies[body].inverse_mass > 0.0 and is_free(body, tables)
+    return is_free(body, tables)
 
 
 @inlined
 def is_free(body, tables):
-    """Whether no contact of a body bore force at the last middle, and no joint holds it."""
-    return load(tables.stepping.bears, body) == 0.0 and tables.collision.linked[body] == UNLINKED
+    """Whether no contact of a body that is awake bore force at the last middle, and no joint holds it."""
+    if load(tables.stepping.bears, body) != 0.0 or tables.collision.linked[body] != UNLINKED:
+        return False
+    return tables.collision.asleep[body] == AWAKE
 
 
 @njit

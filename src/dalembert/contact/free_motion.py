@@ -133,10 +133,9 @@ def resolve_on_way(t, h, lead, known, y, dydt, tables):
             status = resolve_impact(h, lead, y, tables)
         if status != ELSEWHERE:
             return True, status
-    clear(tables.stepping.lead)
     iterations = options.iterations
     options.iterations = max(iterations, SWEEPS_OF_IMPACTS)
-    status = resolve_impacts(t, h, y, dydt, tables)
+    status = resolve_impacts(t, h, lead, y, dydt, tables)
     options.iterations = iterations
     return False, status
 

@@ -371,7 +371,7 @@ def resolve_at_start(t, y, dydt, tables):
     """The same once, from the state y. Returns a status."""
     half, answer = 0.5 * tables.stepping.options[0].dt, tables.stepping.answer
     if not in_joint_space(tables):
-        return resolve_impacts(t, half, y, dydt, tables)
+        return resolve_impacts(t, half, 0.0, y, dydt, tables)
     status = call_coordinates(PLACE, 0.0, y, answer, tables)
     if status == OK:
         status = solve_velocities(half, False, y, dydt, tables)

@@ -306,6 +306,7 @@ class Stepping(NamedTuple):
     )
     saved_bears: Any = column("bodies", doc="these at the start of the step")
     lead: Any = column("bodies", unit="s", doc="for how long forces act on a body before an impact, see `nearby`")
+    led: Any = column("packed", unit="N s, N m s", doc="what forces add to P and L of bodies in flight before an impact")
     aims: Any = column(
         "bodies",
         unit="m/s",

@@ -34,6 +34,7 @@ from .fast import (
     forget_left,
     have_restitution,
     is_fast,
+    is_free,
     leave_bounces,
     leave_to_detection,
     moves_little,
@@ -98,6 +99,7 @@ from .tables import (
     has_surfaces,
     in_joint_space,
     load_motion,
+    put_three,
     relative_velocity,
     six,
     three,
@@ -107,16 +109,48 @@ MOST_LOOKS = 16  # of collision detection in a step
 
 
 @njit
-def resolve_impacts(t, h, y, dydt, tables):
-    """Resolve the contacts of bodies that would close within h (s) from the state y, by impulses alone. Returns a status."""
+def resolve_impacts(t, h, lead, y, dydt, tables):
+    """Resolve the contacts of bodies that would close within h (s) from the state y, by impulses alone. lead (s) : for how
+    long forces act on bodies in flight first, see `nearby`. Returns a status."""
     call_limits(SET_SOFT_IDLE, tables.stepping.options[0].dt, y, tables)
     status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
     if status == OK and tables.system.commands.shape[0] > 0:
         status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
     if status == OK:
         call_limits(START_STEP, 0.0, y, tables)
+        if lead != 0.0:
+            lead_flying(lead, y, tables)
         status = solve_velocities(h, False, y, dydt, tables)
+        clear(tables.stepping.lead)
+        if lead != 0.0:
+            return_flying(lead, y, tables)
     return status
+
+
+@njit
+def lead_flying(h, y, tables):
+    """Let forces act for h (s) on the momenta in y of all bodies in flight. Writes their impulses to `led`."""
+    system, led = tables.system, tables.stepping.led
+    clear(led)
+    for i in range(system.bodies.shape[0]):
+        if system.bodies[i].inverse_mass > 0.0 and is_free(i, tables):
+            kin, at = system.kinematics[i], STATE_SIZE * i + 7
+            put_three(led, MOTION * i, scale(h, load3(kin.force)))
+            put_three(led, MOTION * i + 3, scale(h, load3(kin.torque)))
+            for k in range(6):
+                store(y, at + k, load(y, at + k) + load(led, MOTION * i + k))
+
+
+@njit
+def return_flying(h, y, tables):
+    """Take back what `lead_flying` has done over h (s). Writes `lead`."""
+    stepping = tables.stepping
+    for i in range(tables.system.bodies.shape[0]):
+        at = STATE_SIZE * i + 7
+        if is_free(i, tables):
+            store(stepping.lead, i, h)
+        for k in range(6):
+            store(y, at + k, load(y, at + k) - load(stepping.led, MOTION * i + k))
 
 
 @njit
@@ -183,10 +217,12 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         call_limits(BOOK_CORRECTION_OF_SOFT, h, y, tables)
     if nearby:
         exchange_nearby(tables)
-        copy_momenta(y, tables)
+        if with_forces:
+            copy_momenta(y, tables)
         status = add_nearby(y, tables)
         clear(stepping.lead)
-        book_detour(0.5 * h if with_forces else 0.0, y, tables)
+        if with_forces:
+            book_detour(0.5 * h, y, tables)
     if tables.system.commands.shape[0] > 0:
         call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
     return status
@@ -333,7 +369,7 @@ def fill_rows(h, with_forces, before, y, tables):
     if not with_forces and is_fast(options.dt, motion, tables):
         options.fast = 1
     status = leave_to_detection(0, count, h, motion, y, tables)
-    if status == OK and with_forces and concerns_few(tables):
+    if status == OK and with_forces and not has_surfaces(tables):
         status = leave_bounces(h, motion, tables)
     if status != OK:
         return status
