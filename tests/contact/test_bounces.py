@@ -171,9 +171,10 @@ def height_over_table(table, velocity, restitution, t):
 
 
 @SOLVERS
+@COORDINATES
 @pytest.mark.parametrize(("size", "omega", "drift"), [(0.0, 1.0, 0.7), (0.1, 4.0, 0.0), (0.02, 15.0, -0.2)])
 @pytest.mark.parametrize("rate", [120, 240, 1000])
-def test_a_ball_bounces_off_a_table_that_moves(rate, size, omega, drift, solver):
+def test_a_ball_bounces_off_a_table_that_moves(rate, size, omega, drift, coordinates, solver):
     scene = dal.Scene("table", material=dal.Material(0.0, 0.8))
 
     def table(t):
@@ -181,7 +182,7 @@ def test_a_ball_bounces_off_a_table_that_moves(rate, size, omega, drift, solver)
 
     scene.add_body("table", dal.Box(2, 2, 0.2), motion=lambda t: (0, 0, table(t) - 0.1))
     scene.add_body("ball", BALL, mass=2.0, position=(0.3, 0.2, 1.1))
-    run = run_of(scene, rate, 1.5, "maximal", solver=solver)
+    run = run_of(scene, rate, 1.5, coordinates, solver=solver)
     height = height_over_table(table, lambda t: size * omega * np.cos(omega * t) + drift, 0.8, 1.5)
     assert run["ball"].position[2] - 0.1 == pytest.approx(height, abs=4e-4)
     assert run.report.contact.impacts >= 1
@@ -189,13 +190,14 @@ def test_a_ball_bounces_off_a_table_that_moves(rate, size, omega, drift, solver)
 
 
 @SOLVERS
+@COORDINATES
 @STEPS
-def test_a_belt_takes_along_what_bounces_on_it(rate, solver):
+def test_a_belt_takes_along_what_bounces_on_it(rate, coordinates, solver):
     """It slides throughout the impact; the drive works against friction at the speed of the belt."""
     scene = dal.Scene("belt", material=dal.Material(0.1, 0.8))
     scene.add_body("belt", dal.Box(4, 2, 0.2), position=(0, 0, -0.1), motion="set", surface_velocity=(5, 0, 0))
     scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1))
-    run = run_of(scene, rate, 0.8, "maximal", solver=solver)
+    run = run_of(scene, rate, 0.8, coordinates, solver=solver)
     change = 0.1 * 1.8 * np.sqrt(2.0 * G)
     assert run["ball"].velocity[0] == pytest.approx(change, abs=3e-5)
     assert run["ball"].angular_velocity[1] == pytest.approx(-2.5 * change / 0.1, abs=6e-3)
@@ -204,14 +206,15 @@ def test_a_belt_takes_along_what_bounces_on_it(rate, solver):
 
 
 @SOLVERS
-def test_a_load_works_along_the_way_when_all_contacts_are_solved(solver):
+@COORDINATES
+def test_a_load_works_along_the_way_when_all_contacts_are_solved(coordinates, solver):
     """A box rests on a table that slides, and a ball that is pushed bounces beside it."""
     scene = dal.Scene("table", material=dal.Material(0.2, 0.8))
     scene.add_body("table", dal.Box(4, 4, 0.2), motion=lambda t: (0.1 * t, 0, -0.1))
     scene.add_body("ball", BALL, mass=1.0, position=(0, 0, 1.1), velocity=(1, 0, 0))
     scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(-1, 0, 0.1), velocity=(0.1, 0, 0))
     scene.external_force("push", "ball", force=(0.5, 0, -4.0))
-    run = run_of(scene, 60, 1.6, "maximal", solver=solver)
+    run = run_of(scene, 60, 1.6, coordinates, solver=solver)
     way = run["ball"].position - (0, 0, 1.1)
     assert run.report.contact.impacts > 1
     assert run.report.work["push"] == pytest.approx(float(way @ (0.5, 0, -4.0)), abs=1e-11)

@@ -14,7 +14,7 @@ TOLERANCE = 1e-10
 
 
 def residuals(p, free):
-    """(natural map, balance) of a problem, as plain as possible; velocities over the typical speed."""
+    """(natural map in m/s, balance relative to the typical speed) of a problem, as plain as possible."""
     mass, jacobian, joints = dense(p)
     inverse = np.linalg.inv(mass)
     impulse = p.cones.impulse
@@ -41,7 +41,7 @@ def residuals(p, free):
         load += np.abs(p.rows.impulse[(p.rows.blocks == i).any(1)]).sum()
         error = np.sqrt(block @ inverse[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] @ block / mass[6 * i, 6 * i])
         balance = max(balance, error / max(p.step[0].speed, load / mass[6 * i, 6 * i]))
-    return natural / p.step[0].speed, balance
+    return natural, balance
 
 
 def clarabel_velocity(p, free, shift):

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.detect import coefficients
 from ..collide.near import begin_near, mark_near
 from ..collide.tables import AWAKE, CONTACTS, NEED_ROOM, PAIRS
 from ..collide.tables import FREE as UNLINKED
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
-from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3
+from ..core.math3 import add, cross, dot, load3, norm, perpendicular, scale, store3, sub
 from ..core.simd import clear, load, store
 from ..core.status import OK
 from ..core.tables import own_address
@@ -404,7 +405,7 @@ def meets_elsewhere(number, h, motion, y, tables):
 
 @njit
 def note_meeting(tables):
-    """The pair of the impact in free motion has met. Returns whether it was left because it bounces."""
+    """The pair of the impact in free motion has met."""
     collision = tables.collision
     pair = collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
     bounces = pair.left >= BOUNCES
@@ -412,7 +413,35 @@ def note_meeting(tables):
         watch_pairs(collision.colliders[pair.a].body, collision.colliders[pair.b].body, tables)
     if pair.left != 0:
         pair.left = BOUNCED if bounces else MET
-    return bounces
+
+
+@njit
+def bounces_on_way(h, tables):
+    """Whether the pair of the impact in free motion bounces; then the pairs of its bodies are watched."""
+    if not impact_bounces(h, tables):
+        return False
+    collision = tables.collision
+    pair = collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
+    watch_pairs(collision.colliders[pair.a].body, collision.colliders[pair.b].body, tables)
+    return True
+
+
+@njit
+def impact_bounces(h, tables):
+    """Whether the pair of the impact in free motion, where its bodies are, is in flight, and separates faster than weight
+    closes it in h (s)."""
+    collision, impact, kinematics = tables.collision, tables.stepping.impact, tables.system.kinematics
+    pair, n, p = collision.pairs[int(impact[PAIR_ROW])], three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
+    if pair.left == BOUNCED:
+        return True
+    one, two = collision.colliders[pair.a], collision.colliders[pair.b]
+    u, weight = 0.0, weight_in(one.body, h, tables) + weight_in(two.body, h, tables)
+    for body, sign in ((one.body, -1.0), (two.body, 1.0)):
+        if body < tables.stepping.bears.shape[0]:
+            kin = kinematics[body]
+            u += sign * dot(n, add(load3(kin.v), cross(load3(kin.omega), sub(p, load3(kin.x)))))
+    _, restitution = coefficients(pair, one, two, collision.colliders.shape[0], collision)
+    return -u * restitution > weight and flies(one.body, tables) and flies(two.body, tables)
 
 
 @njit

@@ -26,14 +26,15 @@ from .fast import (
     SIDE_B,
     STRIKE,
     TIME,
+    bounces_on_way,
     note_contacts,
     note_meeting,
     note_strike,
 )
 from .nearby import SWEEPS_OF_IMPACTS, concerns_few, mark_hit, resolve_impact
 from .tables import (
-    BEGIN_WAY,
     BOOK,
+    END_WAY_IMPACT,
     FILL_ROWS,
     FREE_SPEEDS,
     INVERSE_NORMAL,
@@ -110,13 +111,11 @@ def advance(t, h, first, y, dydt, tables):
 
 @njit
 def begin_impact(first, tables):
-    """What an impact in the `first` or second half of a step changes is saved before. Returns whether it is a bounce of
-    bodies in flight."""
+    """What an impact in the `first` or second half of a step changes is saved before."""
     keep_detection(first, tables)
-    bounces = note_meeting(tables)
+    note_meeting(tables)
     if tables.stepping.report[0].unstored != 0:
         store_impulses(tables)
-    return bounces
 
 
 @njit
@@ -208,8 +207,6 @@ def advance_trees(h, first, y, dydt, tables):
     if watch == 0:
         report.wants_continuous = 1
         return NEED_ROOM
-    if first:
-        call_coordinates(BEGIN_WAY, 0.0, y, answer, tables)
     left, last = h, (-1.0, -1.0)
     for _ in range(MOST_IMPACTS):
         status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
@@ -219,11 +216,11 @@ def advance_trees(h, first, y, dydt, tables):
             return status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
-        bounces = begin_impact(first, tables)
+        begin_impact(first, tables)
         call_coordinates(WALK, impact[TIME], y, answer, tables)
         left -= impact[TIME]
         report.impacts += 1
-        status = meet_on_way(again, bounces, left, left - h if first else left, y, dydt, tables)
+        status = meet_on_way(again, left, left - h if first else left, y, dydt, tables)
         if status != OK:
             return status
     report.held += 1
@@ -232,16 +229,25 @@ def advance_trees(h, first, y, dydt, tables):
 
 
 @njit
-def meet_on_way(again, bounces, left, detour, y, dydt, tables):
-    """The impulses of an impact where the trees are, `left` (s) before half the step ends; if met `again`, on its pair alone.
-    Books what forces have not done over the `detour` (s), see `book_detour`; if it `bounces`, they act before the impact on
-    bodies in flight. Returns a status."""
+def meet_on_way(again, left, detour, y, dydt, tables):
+    """An impact where the trees are, `left` (s) before half the step ends, see `solve_on_way`. Returns a status."""
+    answer = tables.stepping.answer
+    status = call_coordinates(PLACE_ON_WAY, left, y, answer, tables)
+    if status == OK:
+        status = solve_on_way(again, left, detour, y, dydt, tables)
+    call_coordinates(END_WAY_IMPACT, 0.0, y, answer, tables)
+    answer[0] = 0.0
+    return status
+
+
+@njit
+def solve_on_way(again, left, detour, y, dydt, tables):
+    """The impulses of an impact; if met `again`, on its pair alone. Books what forces have not done over the `detour` (s),
+    see `book_detour`; if the pair bounces, they act before the impact on bodies in flight. Returns a status."""
     stepping, answer = tables.stepping, tables.stepping.answer
-    status = call_coordinates(PLACE_ON_WAY, 0.0, y, answer, tables)
-    if status != OK:
-        return status
     clear(stepping.lead)
-    if bounces and not again:
+    bounces = not again and bounces_on_way(stepping.options[0].dt, tables)
+    if bounces:
         call_coordinates(LEAD, -detour, y, answer, tables)
     call_coordinates(POWER, 0.0, y, answer, tables)
     before = answer[0]
@@ -257,9 +263,8 @@ def meet_on_way(again, bounces, left, detour, y, dydt, tables):
         call_coordinates(POWER, 0.0, y, answer, tables)
         entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
         store(y, entry, load(y, entry) + detour * (before - answer[0]))
-        if bounces and not again:
+        if bounces:
             call_coordinates(UNLEAD, -detour, y, answer, tables)
-    answer[0] = 0.0
     return status
 
 

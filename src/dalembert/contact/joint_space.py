@@ -68,8 +68,11 @@ from .joint_space_books import (
 from .joint_space_commands import (
     AIM_LOOPS,
     BEGIN,
+    BEGIN_DRIFT,
+    BEGIN_IMPACT,
     DRIFTED,
     END,
+    END_IMPACT,
     FILL,
     GIVEN,
     GIVEN_RATES,
@@ -104,6 +107,7 @@ from .tables import (
     BOOK,
     CORRECT_STOPS,
     DESCRIBE_ISLAND,
+    END_WAY_IMPACT,
     FILL_ROWS,
     FINISH,
     FREE_SPEEDS,
@@ -442,15 +446,25 @@ def prepare_speeds(h, reduced, js, tables):
 
 
 @njit
-def place(h, on_way, z, reduced, js, tables):
-    """Move z to the middle of a step over h, with its forces; h = 0: where z is, within a step if `on_way`. Returns a
-    status."""
+def time_on_way(left, js, tables):
+    """The time (s) that is `left` before the half step ends in which the trees are."""
+    options = tables.stepping.options[0]
+    half = 1.0 if js.turned[0] != 0 else 0.5
+    return options.start + (tables.stepping.report[0].steps + half) * options.dt - left
+
+
+@njit
+def place(t, h, on_way, z, reduced, js, tables):
+    """Move z to the middle of a step over h from t (s), with its forces; h = 0: where z is, within a step if `on_way`.
+    Returns a status."""
     options, system, before = reduced.options[0], reduced.system, js.before
     first, stepping = options.coordinates, tables.stepping
-    now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
     driven = system.commands.shape[0] > 0
     if driven:
-        status = call_rides(BEGIN, h, z, z, tables, reduced, js)
+        if on_way:
+            status = call_rides(BEGIN_IMPACT, t, z, z, tables, reduced, js)
+        else:
+            status = call_rides(BEGIN, h, z, z, tables, reduced, js)
         if status != OK:
             return status
     found = first_half_drift(h, z, reduced, js, tables) if h > 0.0 else -1
@@ -467,7 +481,7 @@ def place(h, on_way, z, reduced, js, tables):
         forward_kinematics(z, reduced)
     else:
         show_links(z, reduced, js.tree, js.links)
-    status = exert(now + 0.5 * h, reduced)
+    status = exert(t + 0.5 * h, reduced)
     if status != OK:
         return status
     if driven:
@@ -486,7 +500,7 @@ def place(h, on_way, z, reduced, js, tables):
         set_speeds(0.5, z, reduced, js)
         link_velocities(z[first : first + before.shape[0]], js.tree)
         show_links(z, reduced, js.tree, js.links)
-        status = exert(now + 0.5 * h, reduced)
+        status = exert(t + 0.5 * h, reduced)
         set_speeds(0.0, z, reduced, js)
     elif status == OK and h > 0.0:
         show_falling(h, reduced.system)
@@ -546,7 +560,7 @@ def finish(h, z, reduced, js, tables):
         js.corrected[0] = js.turned[0] - 1
     end = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
     apart, driven = h > 0.0 and js.corrected[0] != 0, reduced.system.commands.shape[0] > 0
-    if driven:
+    if driven and js.turned[0] == 0:
         call_rides(KICKED, h, z, z, tables, reduced, js)
     if h > 0.0:
         if js.turned[0] == 0:
@@ -724,6 +738,8 @@ def do_on_way(task, h, y, out, reduced, js, tables):
     elif task == UNLEAD:
         unlead(h, y, reduced, js, tables)
     elif task == TURN:
+        if js.given.shape[0] > 0:
+            call_rides(KICKED, h, y, y, tables, reduced, js)
         turn_speeds(h, y, reduced, js)
         js.turned[0] = 1 + js.corrected[0]
     elif task == BODY_SPEEDS:
@@ -746,8 +762,13 @@ def do_on_way(task, h, y, out, reduced, js, tables):
                 continue
             kin = reduced.system.kinematics[i]
             out[0] += dot(load3(kin.force), load3(kin.v)) + dot(load3(kin.torque), load3(kin.omega))
+    elif task == END_WAY_IMPACT:
+        if js.given.shape[0] > 0:
+            call_rides(END_IMPACT, h, y, y, tables, reduced, js)
     else:
         js.turned[0] = 0
+        if js.given.shape[0] > 0 and tables.stepping.options[0].fast != 0:
+            call_rides(BEGIN_DRIFT, h, y, y, tables, reduced, js)
         for i in range(js.roots.shape[0]):
             store3(js.roots[i].impulse, ZERO)
             store3(js.roots[i].moment, ZERO)
@@ -766,12 +787,14 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     implicit.implicit = 1
     if task == PLACE:
         js.turned[0] = 0
-        status = place(h, False, y, reduced, js, tables)
+        stepping = tables.stepping
+        now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
+        status = place(now, h, False, y, reduced, js, tables)
     elif task == PLACE_ON_WAY:
-        status = place(0.0, True, y, reduced, js, tables)
+        status = place(time_on_way(h, js, tables), 0.0, True, y, reduced, js, tables)
     elif task == MOVES_LITTLE:
         status = 1 if moves_little(h, y, js) else 0
-    elif task in (WALK, TURN, BODY_SPEEDS, POWER, LEAD, UNLEAD, BEGIN_WAY):
+    elif task in (WALK, TURN, BODY_SPEEDS, POWER, LEAD, UNLEAD, BEGIN_WAY, END_WAY_IMPACT):
         do_on_way(task, h, y, out, reduced, js, tables)
     elif task == FILL_ROWS:
         fill_rows(h, y, reduced, js, tables)

@@ -89,10 +89,13 @@ def measure_trees(reduced, js):
 @njit
 def open_books(reduced, js):
     """The momenta before a step, where the trees are."""
-    roots = js.roots
+    roots, rides = js.roots, js.rides
     measure_trees(reduced, js)
     for i in range(roots.shape[0]):
         begin_root(roots[i], load3(roots[i].momentum_now), load3(roots[i].turning_now))
+    for i in range(rides.shape[0]):
+        store3(rides[i].impulse, ZERO)
+        store3(rides[i].moment, ZERO)
 
 
 @inlined

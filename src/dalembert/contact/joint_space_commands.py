@@ -14,9 +14,11 @@ D·v̄ + T·ω̄, with the means of the velocities before and after it; in a hal
     v·ΔP + ω·(ΔL_x + v × Δ(Σ m c)),   c the centres of mass of the links.
 
 A state between steps has the velocities of the motion, g(t), which differ from g⁺ by O(h²). This difference of kinetic
-energy counts as work of the drive, and is subtracted when the next step begins.
+energy counts as work of the drive, and is subtracted when the next step begins. So it is at an impact on the way, which
+happens at the velocities of the motion there.
 
-In order: the tables; given velocities; work of drives; loops; the tasks, which only scenes with motions compile.
+In order: the tables; given velocities; work of drives; impacts on the way; loops; the tasks, which only scenes with
+motions compile.
 """
 
 import numpy as np
@@ -28,11 +30,11 @@ from ..core.math3 import add, cross, dot, load3, matvec, scale, store3, sub, sym
 from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import own_address
-from ..dynamics.commands import BEGIN_INSTANT, book_row, call_commands, step_velocity
+from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, book_row, call_commands, set_both, step_velocity
 from ..dynamics.constraints import jacobian_velocity
 from ..dynamics.joint_space.dynamics import link_velocities
 from ..dynamics.joint_space.kinematics import ZERO, update_links
-from ..dynamics.joint_space.state import forward_velocities, place_commanded
+from ..dynamics.joint_space.state import forward_kinematics, forward_velocities, place_commanded
 from ..dynamics.kinematics import load6, load9
 from ..linalg.block_ldl import add_at
 from ..model.tables import LEDGER
@@ -44,12 +46,17 @@ from .step import begin_commands
 # Tables -----------------------------------------------------------------------------------------------------------------
 
 GIVEN_SPEEDS = 12  # of a kinematic body, behind the packed speeds: v, ω; then the same of its surface
-# A kinematic body: its row of COMMAND, its node, and where its given speeds are in the packed vector.
-GIVEN = np.dtype([("command", "i8"), ("node", "i8"), ("first", "i8")], align=True)
+# A kinematic body: its row of COMMAND, its node, where its given speeds are in the packed vector, and its velocities v, ω
+# before and after the impulses of the step that an impact on the way interrupts.
+GIVEN = np.dtype(
+    [("command", "i8"), ("node", "i8"), ("first", "i8"), ("before", "f8", 6), ("after", "f8", 6)], align=True
+)
 # A tree that rides, or a kinematic body itself (without mass): its root, the row of COMMAND and the node of what it rides on,
-# its momentum, its angular momentum about the centre of that body, and Σ m c, at the last stage.
+# its momentum, its angular momentum about the centre of that body, and Σ m c, at the last stage; and the impulses of its ROOT
+# by then.
 RIDE = np.dtype(
-    [("root", "i8"), ("command", "i8"), ("node", "i8"), ("momentum", "f8", 3), ("turning", "f8", 3), ("center", "f8", 3)],
+    [("root", "i8"), ("command", "i8"), ("node", "i8"), ("momentum", "f8", 3), ("turning", "f8", 3), ("center", "f8", 3),
+     ("impulse", "f8", 3), ("moment", "f8", 3)],
     align=True,
 )  # fmt: skip
 STILL = -1.0  # for `share`: no given velocity at all
@@ -57,6 +64,8 @@ MEAN = 0.5
 
 # Tasks: of a step over h (s), h = 0: impulses alone act
 BEGIN, DRIFTED, AIM_LOOPS, PUSH, SHOW, FILL, LOOP_WORK, SETTLE, KICKED, END, GIVEN_RATES = range(11)
+# On the way, at the time h: place all links; begin and end an impact. BEGIN_DRIFT: before the first half of a step
+SHOW_ON_WAY, BEGIN_IMPACT, END_IMPACT, BEGIN_DRIFT = range(11, 15)
 
 
 # Given velocities -------------------------------------------------------------------------------------------------------
@@ -168,9 +177,9 @@ def book_energy(sign, z, reduced, js):
 
 
 @njit
-def note_rides(share, pushed, book, z, reduced, js):
+def note_rides(share, book, z, reduced, js):
     """The momenta of what rides, where it is. If `book`, the work of its drive since the last stage, at the given velocities
-    of a share; pushed : whether the impulses of the step acted meanwhile."""
+    of a share."""
     commands, motion, rides = reduced.system.commands, reduced.tree.motion, js.rides
     measure_trees(reduced, js)
     for r in range(rides.shape[0]):
@@ -180,13 +189,13 @@ def note_rides(share, pushed, book, z, reduced, js):
         center = add(scale(root.mass, load3(motion[root.node].x)), load3(root.first))
         if book:
             v, omega = given_velocity(share, row)
-            impulse, turn = sub(momentum, load3(ride.momentum)), sub(turning, load3(ride.turning))
-            if pushed:
-                impulse = sub(impulse, load3(root.impulse))
-                turn = sub(turn, sub(load3(root.moment), cross(x, load3(root.impulse))))
-            else:
-                turn = add(turn, cross(v, sub(center, load3(ride.center))))
+            given, moment = sub(load3(root.impulse), load3(ride.impulse)), sub(load3(root.moment), load3(ride.moment))
+            impulse = sub(sub(momentum, load3(ride.momentum)), given)
+            turn = sub(sub(turning, load3(ride.turning)), sub(moment, cross(x, given)))
+            turn = add(turn, cross(v, sub(center, load3(ride.center))))
             add_work(dot(v, impulse) + dot(omega, turn), row, z, reduced.system)
+        store3(ride.impulse, load3(root.impulse))
+        store3(ride.moment, load3(root.moment))
         store3(ride.momentum, momentum)
         store3(ride.turning, turning)
         store3(ride.center, center)
@@ -210,7 +219,7 @@ def begin(t, h, z, reduced, js, tables):
     book_energy(-1.0, z, reduced, js)
     show_given(0.0, z, reduced, js)
     book_energy(1.0, z, reduced, js)
-    note_rides(0.0, False, False, z, reduced, js)
+    note_rides(0.0, False, z, reduced, js)
     if h > 0.0:
         status = place_commanded(t + 0.5 * h, reduced)
         show_given(0.0, z, reduced, js)
@@ -229,12 +238,73 @@ def end(t, h, z, reduced, js):
         return status
     update_links(u, w, reduced.tree)
     show_given(1.0, z, reduced, js)
-    note_rides(1.0, False, True, z, reduced, js)
+    note_rides(1.0, True, z, reduced, js)
     book_energy(-1.0, z, reduced, js)
     status = place_commanded(t, reduced)
     link_velocities(w, reduced.tree)
     book_energy(1.0, z, reduced, js)
     return status
+
+
+# Impacts on the way -----------------------------------------------------------------------------------------------------
+
+
+@njit
+def begin_drift(t, reduced):
+    """The velocities of the motion at the time t at which a step begins become those before its impulses. Returns a
+    status."""
+    commands, status = reduced.system.commands, call_commands(MOTIONS, t, reduced.y, reduced.y, reduced.system)
+    for i in range(commands.shape[0]):
+        if commands[i].body >= 0:
+            store3(commands[i].before_v, load3(commands[i].v))
+            store3(commands[i].before_omega, load3(commands[i].omega))
+    return status
+
+
+@njit
+def show_on_way(t, z, reduced):
+    """Place all links at a time t within a half step, where the trees are. Returns a status."""
+    status = place_commanded(t, reduced)
+    forward_kinematics(z, reduced)
+    return status
+
+
+@njit
+def begin_impact(t, second, z, reduced, js):
+    """Before an impact at the time t, in the `second` or first half of a step: kinematic bodies take the velocities of the
+    motion, and the drives have done their work until then. Returns a status."""
+    commands, given, share = reduced.system.commands, js.given, 1.0 if second else 0.0
+    status = show_on_way(t, z, reduced)
+    show_given(share, z, reduced, js)
+    note_rides(share, second, z, reduced, js)
+    book_energy(-1.0, z, reduced, js)
+    for i in range(given.shape[0]):
+        own, row = given[i], commands[given[i].command]
+        for k in range(3):
+            own.before[k], own.before[3 + k] = row.before_v[k], row.before_omega[k]
+            own.after[k], own.after[3 + k] = row.after_v[k], row.after_omega[k]
+        set_both(row, load3(row.v), load3(row.omega))
+    show_given(MEAN, z, reduced, js)
+    book_energy(1.0, z, reduced, js)
+    note_rides(MEAN, False, z, reduced, js)
+    return status
+
+
+@njit
+def end_impact(second, z, reduced, js):
+    """After it: the work of the drives in it, and the velocities of the step again."""
+    commands, given, share = reduced.system.commands, js.given, 1.0 if second else 0.0
+    show_given(MEAN, z, reduced, js)
+    note_rides(MEAN, True, z, reduced, js)
+    book_energy(-1.0, z, reduced, js)
+    for i in range(given.shape[0]):
+        own, row = given[i], commands[given[i].command]
+        for k in range(3):
+            row.before_v[k], row.before_omega[k] = own.before[k], own.before[3 + k]
+            row.after_v[k], row.after_omega[k] = own.after[k], own.after[3 + k]
+    show_given(share, z, reduced, js)
+    book_energy(1.0, z, reduced, js)
+    note_rides(share, False, z, reduced, js)
 
 
 @njit
@@ -310,8 +380,8 @@ def loop_work(reduced, js):
 
 @njit
 def ride_task(task, h, z, out, tables, reduced, js):
-    """Do one of the tasks; returns a status. SHOW and FILL: h is a share; GIVEN_RATES: the number of an island. Else z is the
-    state."""
+    """Do one of the tasks; returns a status. SHOW and FILL: h is a share; GIVEN_RATES: the number of an island; SHOW_ON_WAY
+    and BEGIN_IMPACT: a time. Else z is the state."""
     stepping = tables.stepping
     now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
     if task == BEGIN:
@@ -321,7 +391,7 @@ def ride_task(task, h, z, out, tables, reduced, js):
             stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt, h, z, reduced, js
         )
     if task == DRIFTED:
-        note_rides(0.0, False, True, z, reduced, js)
+        note_rides(0.0, True, z, reduced, js)
         show_given(MEAN, z, reduced, js)
     elif task == AIM_LOOPS:
         aim_loops(z, reduced, js)
@@ -337,9 +407,17 @@ def ride_task(task, h, z, out, tables, reduced, js):
         settle(h, z, reduced, js, tables)
     elif task == KICKED:
         show_given(1.0, z, reduced, js)
-        note_rides(MEAN, True, True, z, reduced, js)
+        note_rides(MEAN, True, z, reduced, js)
     elif task == GIVEN_RATES:
         given_rates(z, js)
+    elif task == SHOW_ON_WAY:
+        return show_on_way(h, z, reduced)
+    elif task == BEGIN_IMPACT:
+        return begin_impact(h, js.turned[0] != 0, z, reduced, js)
+    elif task == END_IMPACT:
+        end_impact(js.turned[0] != 0, z, reduced, js)
+    elif task == BEGIN_DRIFT:
+        return begin_drift(now, reduced)
     return OK
 
 

@@ -7,7 +7,7 @@ u displaced by t w. All trees advance together, by times in which no pair can go
     V = V_p + Ω_p |r_p| + |ḋ| + Ω (|r| + R),   Ω = Ω_p + |relative angular velocity|,
 
 along the path from the root, with r_p, r from the centres of parent and link to the joint, ḋ the rate of a slider, and
-R the distance of the farthest point of the link from its centre. Prescribed motions are not checked.
+R the distance of the farthest point of the link from its centre. Kinematic bodies are where their motions have them.
 
 In order: bounds of speeds, one pair, the first impact.
 """
@@ -22,12 +22,12 @@ from ..core.c_function import C_SIGNATURE, viewer
 from ..core.jit import CFunction, inlined, njit
 from ..core.math3 import add, cross, dot, load3, norm, scale, sub
 from ..core.simd import load, store
-from ..core.status import OK
+from ..core.status import NON_FINITE, OK
 from ..core.tables import table_at
 from ..dynamics.joint_space.kinematics import ZERO, displace_coordinates
 from ..dynamics.joint_space.tables import Reduced
 from ..dynamics.joint_space.welded import show_links
-from ..model.tree import FREE, HINGE, SLIDER
+from ..model.tree import COMMANDED, FREE, HINGE, SLIDER
 from ..scene.shapes.base import HALF_SPACE, MESH
 from .continuous import (
     TOUCH,
@@ -41,7 +41,8 @@ from .continuous import (
     signed_distance,
 )
 from .fast import FAST, MEET, PAIR_ROW, TIME
-from .joint_space import JointSpace, place_links
+from .joint_space import JointSpace, place_links, time_on_way
+from .joint_space_commands import SHOW_ON_WAY, call_rides
 from .tables import ContactTables
 
 MOST_TIMES = 20_000  # at which all trees are placed, in half a step
@@ -72,10 +73,16 @@ def bound_speeds(h, z, reduced, js, tables):
             spin = norm((load(z, back), load(z, back + 1), load(z, back + 2)))
         if node.kind == FREE:
             slow, reach, turning = norm((load(z, at), load(z, at + 1), load(z, at + 2))), 0.0, 0.0
-        own = turning + spin
-        moved = slow + turning * reach + slide + own * (0.0 if node.kind == FREE else norm(load3(node.anchor)))
+        if node.kind == COMMANDED:
+            own = js.tree.motion[i]
+            slow, reach = norm(load3(own.v)) + h * norm(load3(own.bias)), 0.0
+            spin = norm(load3(own.omega)) + h * norm(load3(own.bias_turn))
+        whole = turning + spin
+        moved = slow + turning * reach + slide
+        if node.kind != FREE and node.kind != COMMANDED:
+            moved += whole * norm(load3(node.anchor))
         store(pace, 2 * i, moved)
-        store(pace, 2 * i + 1, own)
+        store(pace, 2 * i + 1, whole)
     for i in range(js.links.shape[0]):
         row, node = js.links[i].row, js.links[i].node
         if row < rigid:
@@ -144,18 +151,25 @@ def time_in_safety(pair, h, y, tables):
 
 @njit
 def find_impact_of_trees(h, z, reduced, js, tables):
-    """The first impact of a fast body within h (s) from the state z, whose speeds stay, into `impact`; z is as before."""
+    """The first impact of a fast body within h (s) from the state z, whose speeds stay, into `impact`; z is as before.
+    Returns a status."""
     collision, stepping = tables.collision, tables.stepping
     colliders, moves, bodies = collision.colliders, stepping.moves, reduced.system.settings[0].rigid
-    coordinates = reduced.options[0].coordinates
+    coordinates, driven = reduced.options[0].coordinates, reduced.system.commands.shape[0] > 0
+    begin = time_on_way(h, js, tables)
+    if driven and call_rides(SHOW_ON_WAY, begin, z, z, tables, reduced, js) != OK:
+        return NON_FINITE
     speeds = z[coordinates : coordinates + reduced.options[0].speeds]
     bound_speeds(h, z, reduced, js, tables)
     for k in range(coordinates):
         store(js.start, k, load(z, k))
     t, found = 0.0, False
     for _ in range(MOST_TIMES):
-        place_links(z, reduced, js)
-        show_links(z, reduced, js.tree, js.links)
+        if driven:
+            call_rides(SHOW_ON_WAY, begin + t, z, z, tables, reduced, js)
+        else:
+            place_links(z, reduced, js)
+            show_links(z, reduced, js.tree, js.links)
         safe = math.inf
         for k in range(collision.counts[PAIRS]):
             pair = collision.pairs[k]
@@ -179,6 +193,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
     for k in range(coordinates):
         store(z, k, load(js.start, k))
     stepping.impact[TIME] = t if found else math.inf
+    return OK
 
 
 _floats = viewer(np.float64)
@@ -189,8 +204,7 @@ def joint_space_continuous_task(task, h, z, out, reduced, js, tables):
     """FIND the first impact within h (s) from the state z, or MEET + i: see `continuous.meets_elsewhere`."""
     if task >= MEET:
         return 1 if meets_elsewhere(task - MEET, h, z, out, tables) else 0
-    find_impact_of_trees(h, z, reduced, js, tables)
-    return OK
+    return find_impact_of_trees(h, z, reduced, js, tables)
 
 
 def joint_space_continuous_entry(data, task, h, z, n, out, m):

@@ -68,6 +68,7 @@ from .solve import run_job
 from .tables import (
     ANGULAR,
     BEGIN_SURFACES,
+    BEGIN_WAY,
     FINISH,
     LINEAR,
     MOTION,
@@ -273,6 +274,7 @@ def step(t, y, dydt, tables):
 def move_to_middle(t, h, y, dydt, tables):
     """The first half drift, and the forces in the middle of a step from t. Returns a status."""
     if in_joint_space(tables):
+        call_coordinates(BEGIN_WAY, 0.0, y, tables.stepping.answer, tables)
         status = advance_trees(0.5 * h, True, y, dydt, tables)
         return call_coordinates(PLACE, h, y, tables.stepping.answer, tables) if status == OK else status
     call_limits(START_STEP, h, y, tables)

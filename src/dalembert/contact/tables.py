@@ -306,7 +306,9 @@ class Stepping(NamedTuple):
     )
     saved_bears: Any = column("bodies", doc="these at the start of the step")
     lead: Any = column("bodies", unit="s", doc="for how long forces act on a body before an impact, see `nearby`")
-    led: Any = column("packed", unit="N s, N m s", doc="what forces add to P and L of bodies in flight before an impact")
+    led: Any = column(
+        "packed", unit="N s, N m s", doc="what forces add to P and L of bodies in flight before an impact"
+    )
     aims: Any = column(
         "bodies",
         unit="m/s",
@@ -395,11 +397,14 @@ RATES = 23  # out = J y of all contacts, y packed speeds
 BOOK = 24  # the speeds after the impulses into the state, and their work into the ledger
 FINISH = 25  # move the state to the end of the step
 WALK = 35  # move the coordinates along the speeds for h
-PLACE_ON_WAY = 36  # factor, forces and rates where the state is, for impulses in free motion
+PLACE_ON_WAY = (
+    36  # factor, forces and rates where the state is, for impulses in free motion; h: the rest of the half step
+)
 TURN = 37  # the speeds of the second half of a step; FINISH does the rest
 BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
 POWER = 39  # answer = the power of the forces, W
-BEGIN_WAY = 40  # forget the impulses of a step that failed
+BEGIN_WAY = 40  # a step begins: no impulses yet, should one before it have failed
+END_WAY_IMPACT = 45  # after the impulses that follow PLACE_ON_WAY
 LEAD, UNLEAD = 43, 44  # let forces act for h on the speeds of bodies in flight; take that back
 MOVES_LITTLE = 41  # returns 1 where no point of a collider may move far within h at the packed speeds y, else 0
 STOP_ISLAND = 26  # set the speeds of an island to zero

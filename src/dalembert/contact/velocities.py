@@ -31,6 +31,7 @@ from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_com
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .fast import (
+    bounces_on_way,
     forget_left,
     have_restitution,
     is_fast,
@@ -111,18 +112,19 @@ MOST_LOOKS = 16  # of collision detection in a step
 @njit
 def resolve_impacts(t, h, lead, y, dydt, tables):
     """Resolve the contacts of bodies that would close within h (s) from the state y, by impulses alone. lead (s) : for how
-    long forces act on bodies in flight first, see `nearby`. Returns a status."""
+    long forces act on bodies in flight first, if the pair that meets bounces, see `nearby`. Returns a status."""
     call_limits(SET_SOFT_IDLE, tables.stepping.options[0].dt, y, tables)
     status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
     if status == OK and tables.system.commands.shape[0] > 0:
         status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
     if status == OK:
         call_limits(START_STEP, 0.0, y, tables)
-        if lead != 0.0:
+        bounces = lead != 0.0 and bounces_on_way(tables.stepping.options[0].dt, tables)
+        if bounces:
             lead_flying(lead, y, tables)
         status = solve_velocities(h, False, y, dydt, tables)
         clear(tables.stepping.lead)
-        if lead != 0.0:
+        if bounces:
             return_flying(lead, y, tables)
     return status
 
@@ -175,10 +177,9 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     set_travel(reach, with_forces, tables)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
-    watched = not joint_space or tables.system.commands.shape[0] == 0
-    calm = watched and status == OK and moves_little(tables)
+    calm = status == OK and moves_little(tables)
     few, nearby = concerns_few(tables), False
-    while watched and not calm and status == OK and looks < MOST_LOOKS and outruns_detection(reach, bounced, tables):
+    while not calm and status == OK and looks < MOST_LOOKS and outruns_detection(reach, bounced, tables):
         keep_detection(True, tables)
         status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
         nearby = status != ELSEWHERE
@@ -187,7 +188,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         few = False
         corrected, bounced, status = find_and_solve(h, with_forces, False, y, dydt, tables)
         looks += 1
-    if status == OK and watched:
+    if status == OK:
         status = watch_fast(calm, with_forces, tables)
     if status != OK:
         return status
@@ -355,10 +356,10 @@ def fill_rows(h, with_forces, before, y, tables):
     in `before`. Returns a status."""
     count, stepping, status = tables.collision.counts[CONTACTS], tables.stepping, OK
     if in_joint_space(tables):
-        if count > 0 and (stepping.options[0].fast != 0 or tables.system.commands.shape[0] == 0):
+        if count > 0:
             show_start(tables)
             status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
-            if status == OK and with_forces and tables.system.commands.shape[0] == 0 and not has_surfaces(tables):
+            if status == OK and with_forces and not has_surfaces(tables):
                 status = leave_bounces(h, stepping.search_motion, tables)
         if status != OK:
             return status
