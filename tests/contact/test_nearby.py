@@ -6,6 +6,7 @@ import pytest
 import dalembert as dal
 
 DT = 1 / 60
+SOLVERS = pytest.mark.parametrize("solver", ["gauss_seidel", "converging"])
 
 
 def cloud(restitution, seed=1, balls=40):
@@ -40,9 +41,10 @@ def stack_and_shot(shot=True):
     return scene
 
 
+@SOLVERS
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_elastic_impacts_among_few_keep_momentum_and_energy(seed):
-    run = dal.Simulation(cloud(1.0, seed), dt=DT, frame_rate=60)
+def test_elastic_impacts_among_few_keep_momentum_and_energy(seed, solver):
+    run = dal.Simulation(cloud(1.0, seed), dt=DT, frame_rate=60, method="time_stepping", solver=solver)
     momentum = np.array(run.state.momentum[:, :3]).sum(axis=0)
     run.advance(10 * DT)
     assert run.report.contact.impacts > 0
@@ -52,9 +54,14 @@ def test_elastic_impacts_among_few_keep_momentum_and_energy(seed):
     np.testing.assert_allclose(after, momentum, atol=1e-10 * np.abs(momentum).max())
 
 
-def test_what_an_impact_does_not_concern_keeps_its_velocities():
+@SOLVERS
+def test_what_an_impact_does_not_concern_keeps_its_velocities(solver):
     """The stack moves as it does without the shot, to rounding of the instants at which its drift is interrupted."""
-    runs = [dal.Simulation(stack_and_shot(shot), dt=DT).advance(6 * DT) for shot in (True, False)]
+    runs = [
+        dal.Simulation(stack_and_shot(shot), dt=DT, method="time_stepping", solver=solver) for shot in (True, False)
+    ]
+    for run in runs:
+        run.advance(6 * DT)
     assert runs[0].report.contact.impacts > 0 and runs[1].report.contact.impacts == 0
     states = [np.concatenate([run.state.position[:5], run.state.momentum[:5, :3]], axis=1) for run in runs]
     np.testing.assert_allclose(states[0], states[1], atol=1e-9)
@@ -86,17 +93,50 @@ def pile_and_shot(shapes, seed, restitution):
 
 
 @pytest.mark.filterwarnings("ignore:overlap at the start")
+@SOLVERS
 @pytest.mark.parametrize("restitution", [0.0, 0.3, 0.6, 1.0])
-def test_the_energy_of_impacts_balances_whatever_solves_them(restitution):
+def test_the_energy_of_impacts_balances_whatever_solves_them(restitution, solver):
     """Balls turn freely without an error, boxes with one of the order of the step. Where the converging solver took over
     after bodies had bounced, impulses and velocities did not belong together: up to all of the energy was missing."""
     balls, boxes = (dal.Sphere(0.1), dal.Sphere(0.05)), (dal.Box(0.2, 0.2, 0.1), dal.Box(0.1, 0.1, 0.1))
     for shapes, error in ((balls, 1e-10), (boxes, 5e-3)):
         impacts = 0
         for seed in (0, 1, 4, 6, 9, 20, 22, 24, 25, 30):
-            run = dal.Simulation(pile_and_shot(shapes, seed, restitution), dt=1 / 120)
+            scene = pile_and_shot(shapes, seed, restitution)
+            run = dal.Simulation(scene, dt=1 / 120, method="time_stepping", solver=solver)
             run.step(24)
             impacts += run.report.contact.impacts
             assert abs(run.report.integration_error) < error * run.report.energy_scale, f"seed {seed}"
             assert run.report.momentum_residual < 1e-10
         assert impacts > 0
+
+
+@pytest.mark.filterwarnings("ignore:overlap at the start")
+@pytest.mark.parametrize("seed", [0, 1, 4, 6])
+def test_the_converging_solver_solves_impacts_to_its_tolerance(seed):
+    run = dal.Simulation(
+        pile_and_shot((dal.Sphere(0.1), dal.Sphere(0.05)), seed, 0.3),
+        dt=1 / 120,
+        method="time_stepping",
+        solver="converging",
+    )
+    for _ in range(24):
+        run.step()
+        report = run._driver.report
+        assert report.way_residual[0] <= 1e-8  # of 20 m/s
+    assert run.report.contact.impacts > 0
+
+
+@pytest.mark.filterwarnings("ignore:overlap at the start")
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_the_converging_solver_separates_each_island_whichever_sweeps_did(coordinates):
+    """One sweep separates the ball, and only the solver the stack."""
+    scene = dal.Scene("two islands", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(5, 0, 0.099))
+    for k in range(10):
+        scene.add_body(f"{k}", dal.Box(0.2, 0.2, 0.1), mass=1.0, position=(0, 0, 0.0495 + 0.0995 * k))
+    run = dal.Simulation(scene, dt=DT, coordinates=coordinates, method="time_stepping", solver="converging")
+    run.step()
+    heights = np.array([-0.05, *(run[f"{k}"].position[2] for k in range(10))])
+    assert run["ball"].position[2] - 0.1 > -1e-12 and np.diff(heights).min() - 0.1 > -1e-12

@@ -20,7 +20,7 @@ keeps u, as its forces are balanced from then on.
 In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the momenta after them.
 """
 
-from ..collide.near import BESIDE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, mark_near, restart_near
+from ..collide.near import BESIDE, ELSEWHERE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, mark_near, restart_near
 from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
@@ -76,9 +76,8 @@ ROUNDING = 1e-9  # of the rate at which a contact closes
 
 @inlined
 def concerns_few(tables):
-    """Whether the impacts of a run may be solved among few bodies: by Gauss–Seidel in coordinates of bodies, with Coulomb's
-    law."""
-    return tables.callbacks[0].solver == 0 and not in_joint_space(tables) and not has_surfaces(tables)
+    """Whether the impacts of a run may be solved among few bodies: in coordinates of bodies, with Coulomb's law."""
+    return not in_joint_space(tables) and not has_surfaces(tables)
 
 
 @njit
@@ -125,7 +124,8 @@ def solve_marked(h, reach, lead, allowed, corrected, y, tables):
     from the velocities in `motion`, after forces have acted on bodies in flight for `lead` (s); detection looks as far as
     bodies move within `reach` (s). What closes no faster than `allowed` (m/s) is left. Separations are those after the
     displacements of the step, if it is `corrected`. Writes `motion`, and contacts and their impulses after those of the step.
-    Returns a status."""
+    Returns a status: ELSEWHERE where all contacts are to be solved, also because the converging solver is to solve an impact
+    and among few bodies did not."""
     looks, bounced, status = 0, True, OK
     clear(tables.stepping.lead)
     while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(reach, bounced, tables)):
@@ -135,6 +135,9 @@ def solve_marked(h, reach, lead, allowed, corrected, y, tables):
         bounced, status = solve_nearby(h, reach, lead, allowed, corrected, y, tables)
         looks += 1
     end_near(tables.collision)
+    island = tables.collision.islands[tables.collision.counts[ISLANDS]]
+    if status == OK and tables.callbacks[0].solver != 0 and island.residual > island.aim:
+        return ELSEWHERE
     return status
 
 
@@ -195,8 +198,7 @@ def solve_nearby(h, reach, lead, allowed, corrected, y, tables):
                 return False, status
             bounced = start(begin, h, island, tables)
         set_aim(island, tables)
-        many = options.finishes != 0 and island.aim > options.tolerance  # without a budget of sweeps
-        most = max(options.iterations, MANY_SWEEPS if many else SWEEPS_OF_IMPACTS)
+        most = most_sweeps(island, tables)
         for _ in range(SWEEPS_A_ROUND):
             solved = (
                 sweep_contacts(
@@ -222,6 +224,16 @@ def solve_nearby(h, reach, lead, allowed, corrected, y, tables):
     return bounced, OK
 
 
+@inlined
+def most_sweeps(island, tables):
+    """The most sweeps of an impact: as many as the step may take, or more; then the converging solver may follow."""
+    options = tables.stepping.options[0]
+    if tables.callbacks[0].solver != 0:
+        return SWEEPS_OF_IMPACTS
+    many = options.finishes != 0 and island.aim > options.tolerance  # without a budget of sweeps
+    return max(options.iterations, MANY_SWEEPS if many else SWEEPS_OF_IMPACTS)
+
+
 @njit
 def begin_island(tables):
     """The row of the bodies concerned, which begins empty. Returns it."""
@@ -241,7 +253,7 @@ def spread(island, tables):
     change, for the next round; returns whether there are some."""
     collision, found, enough = tables.collision, False, island.aim
     marks, members, counts = collision.marks, collision.members, collision.counts
-    if island.aim > tables.stepping.options[0].tolerance:
+    if tables.callbacks[0].solver == 0 and island.aim > tables.stepping.options[0].tolerance:
         for m in range(island.first_member, island.end_member):
             enough = max(enough, SPREAD * change_of(members[m], tables.stepping))
     for m in range(island.first_member, island.end_member):
@@ -266,8 +278,14 @@ def change_of(body, stepping):
 def set_aim(island, tables):
     """The residual that an impact is to reach (m/s): the tolerance; in a large pile, what the step was to reach for it; or
     where the impact concerns many, a small part of their speed or of what the weight adds to it in a step, as `solve.set_aim`
-    has it."""
+    has it. With the converging solver its tolerances, as in `converge`."""
     tolerance, stepping = tables.stepping.options[0].tolerance, tables.stepping
+    if tables.callbacks[0].solver != 0:
+        _, fastest, _ = pace_of(island, True, stepping.free_motion, tables)
+        island.aim = tolerance * fastest
+        if island.end - island.first > MANY:
+            island.aim = max(island.aim, stepping.options[0].tolerance_of_many)
+        return
     island.aim = tolerance
     for m in range(island.first_member, island.end_member):
         island.aim = max(island.aim, stepping.aims[tables.collision.members[m]])

@@ -8,7 +8,19 @@ ledger lists as work of projection.
 
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.jit import inlined, njit
-from ..core.math3 import cross, dot, from_rotation_vector, load3, matvec, matvec_t, rotate_by, sub, symvec, to_matrix
+from ..core.math3 import (
+    cross,
+    dot,
+    from_rotation_vector,
+    load3,
+    matvec,
+    matvec_t,
+    rotate_by,
+    store3,
+    sub,
+    symvec,
+    to_matrix,
+)
 from ..core.simd import clear, load
 from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
@@ -42,6 +54,7 @@ from .tables import (
     call_solver,
     clear_velocities,
     in_joint_space,
+    put_three,
     relative_velocity,
     six,
     three,
@@ -115,8 +128,9 @@ def overlap_of(begin, end, contacts):
 
 @njit
 def correct_island(number, tables):
-    """Displace an island by Gauss–Seidel, until nothing overlaps by more than the slop; writes `overlap` of its row, zero
-    where that was reached. A large one has momentum (`parallel.carry_on`); of its row `aim` is read."""
+    """Displace an island by Gauss–Seidel, until little overlap is left; where a solver that converges follows, none. Writes
+    `overlap` of its row, zero where that was reached. A large one has momentum (`parallel.carry_on`); of its row `aim` is
+    read."""
     island, corrections = tables.collision.islands[number], tables.stepping.corrections
     deepest, options = overlap_of(island.first, island.end, tables.collision.contacts), tables.stepping.options[0]
     unavoidable = overlap_of_aim(island, options)
@@ -125,15 +139,18 @@ def correct_island(number, tables):
         return
     for i in range(island.first, island.end):
         corrections[i] = 0.0
-    carries, enough = has_momentum(island, tables), max(ROUNDING, ENOUGH * deepest, unavoidable)
-    if carries:  # no less than what velocities within the aim make in a step
-        enough = max(enough, island.aim * options.dt)
+    carries, enough = has_momentum(island, tables), max(ROUNDING, unavoidable)
+    if options.separates == 0:
+        enough = max(enough, ENOUGH * deepest)
+        if carries:  # no less than what velocities within the aim make in a step
+            enough = max(enough, island.aim * options.dt)
     for k in range(PASSES_WITH_MOMENTUM if carries else PASSES):
         carried, share = carries and k > 0, min(MOMENTUM_OF_CORRECTIONS, (k - 1.0) / (k + 2.0))
         if carried:
             carry_on(SWEEP_POSITIONS, share, island, tables)
         left = over_colours(SWEEP_POSITIONS, carried, share, island, tables)
         if left <= enough:
+            island.overlap = 0.0
             return
         island.overlap = left
 
@@ -156,23 +173,19 @@ def overlap_remains(collision):
 
 @njit
 def correct_by_solver(tables):
-    """The displacement by the solver of the step: the velocity of a step from rest, without friction, whose biases are the
-    separations and in which joints stay closed. Returns a status."""
+    """The displacement of what still overlaps by the solver of the step: the velocity of a step from rest, without friction,
+    whose biases are the separations and in which joints stay closed. It begins with the multipliers of Gauss–Seidel. Returns
+    a status."""
     stepping = tables.stepping
     contacts = tables.collision.contacts
     count = tables.collision.counts[CONTACTS]
-    impulses, friction = stepping.first_impulses, stepping.corrections
+    impulses, friction = stepping.first_impulses, stepping.search_impulses
     for i in range(count):
         contact = contacts[i]
-        for k in range(3):
-            impulses[3 * i + k] = contact.impulse[k]
-            contact.impulse[k] = 0.0
+        put_three(impulses, 3 * i, load3(contact.impulse))
         friction[i] = contact.friction
+        store3(contact.impulse, (load(stepping.corrections, i), 0.0, 0.0))
         contact.friction, contact.bias = 0.0, contact.separation
-    if in_joint_space(tables):
-        clear(stepping.shift)
-    else:
-        clear_velocities(stepping.motion, stepping.shift)
     status = call_solver(SOLVE_DISPLACEMENTS, tables)
     for i in range(count):
         contact = contacts[i]

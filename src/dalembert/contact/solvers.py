@@ -95,7 +95,7 @@ class StepSettings(NamedTuple):
     pairs. fall : m, half of what weight moves a body by in a step. slop : m, overlap that is tolerated.
     stop_unsolved : whether a step whose solver misses the tolerance ends the run. threads : how many share the work.
     sleep_after : s of rest after which bodies in contact sleep; zero: never. sleep_speed : m/s, below which bodies are at
-    rest. finishes : whether islands that sweeps leave unsolved go to the converging solver."""
+    rest. finishes : whether islands and impacts that sweeps leave unsolved go to the converging solver."""
 
     dt: float
     solver: str

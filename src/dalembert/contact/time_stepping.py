@@ -214,7 +214,7 @@ class ContactStepper(FixedStepper):
         callbacks.plain, callbacks.plain_data = self._plain.address, self._plain.data
         callbacks.detector, callbacks.detector_data = self._detector.address, self._detector.data
         callbacks.limits, callbacks.solver = self._limits_address(tables), self._solver_address(self._solver, tables)
-        callbacks.finisher = 0 if self._finisher is None else self._solver_address(self._finisher, tables)
+        callbacks.finisher = self._solver_address(self._finisher or self._solver, tables)
         callbacks.workspace = workspace.ctypes.data
         self._fit_coordinates(tables)
         self._fit_surfaces(tables)

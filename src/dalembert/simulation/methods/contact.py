@@ -132,7 +132,7 @@ class FixedSteps(Method):
             own.tolerance_of_many if self.tolerance is None else 0.0,
             max(MARGIN * size, falls), 0.5 * falls, max(own.slop * size, ROUNDING), stop_unsolved, self.threads,
             0.0 if self.sleep_after is None else float(self.sleep_after), SLEEP_SPEED * size,
-            self.solver == DEFAULT and self.iterations is None,
+            self.iterations is None,
         )  # fmt: skip
 
 
