@@ -447,13 +447,13 @@ def impact_bounces(h, tables):
 @njit
 def watch_pairs(a, b, tables):
     """Watch the pairs of two bodies that bounce until the next middle: the contacts of the last one did not expect where they
-    go now."""
-    collision, bodies = tables.collision, tables.system.bodies.shape[0]
+    go now. What moves by command goes where it did."""
+    collision, bodies = tables.collision, tables.system.bodies
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
         if pair.left == 0:
             for body in (collision.colliders[pair.a].body, collision.colliders[pair.b].body):
-                if body < bodies and body in (a, b):
+                if body < bodies.shape[0] and body in (a, b) and bodies[body].inverse_mass > 0.0:
                     pair.left = BOUNCES
 
 
