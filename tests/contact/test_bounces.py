@@ -139,7 +139,7 @@ def test_a_load_works_along_the_way_between_bounces(rate, coordinates):
     assert run.report.energy_residual_relative < 1e-12
 
 
-# The converging solver, and kinematic bodies: all contacts are solved at an impact --------------------------------------
+# The converging solver, and what moves by command -----------------------------------------------------------------------
 
 
 @COORDINATES

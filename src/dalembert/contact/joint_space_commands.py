@@ -46,11 +46,13 @@ from .step import begin_commands
 # Tables -----------------------------------------------------------------------------------------------------------------
 
 GIVEN_SPEEDS = 12  # of a kinematic body, behind the packed speeds: v, ω; then the same of its surface
-# A kinematic body: its row of COMMAND, its node, where its given speeds are in the packed vector, and its velocities v, ω
-# before and after the impulses of the step that an impact on the way interrupts.
+# A kinematic body: its row of COMMAND, its node, where its given speeds are in the packed vector, and its velocities before
+# and after the impulses of the step that an impact on the way interrupts.
 GIVEN = np.dtype(
-    [("command", "i8"), ("node", "i8"), ("first", "i8"), ("before", "f8", 6), ("after", "f8", 6)], align=True
-)
+    [("command", "i8"), ("node", "i8"), ("first", "i8"), ("before_v", "f8", 3), ("before_omega", "f8", 3),
+     ("after_v", "f8", 3), ("after_omega", "f8", 3)],
+    align=True,
+)  # fmt: skip
 # A tree that rides, or a kinematic body itself (without mass): its root, the row of COMMAND and the node of what it rides on,
 # its momentum, its angular momentum about the centre of that body, and Σ m c, at the last stage; and the impulses of its ROOT
 # by then.
@@ -269,6 +271,15 @@ def show_on_way(t, z, reduced):
     return status
 
 
+@inlined
+def copy_step_velocities(source, target):
+    """Copy the velocities before and after the impulses of a step between a row of COMMAND and one of GIVEN."""
+    store3(target.before_v, load3(source.before_v))
+    store3(target.before_omega, load3(source.before_omega))
+    store3(target.after_v, load3(source.after_v))
+    store3(target.after_omega, load3(source.after_omega))
+
+
 @njit
 def begin_impact(t, second, z, reduced, js):
     """Before an impact at the time t, in the `second` or first half of a step: kinematic bodies take the velocities of the
@@ -279,10 +290,8 @@ def begin_impact(t, second, z, reduced, js):
     note_rides(share, second, z, reduced, js)
     book_energy(-1.0, z, reduced, js)
     for i in range(given.shape[0]):
-        own, row = given[i], commands[given[i].command]
-        for k in range(3):
-            own.before[k], own.before[3 + k] = row.before_v[k], row.before_omega[k]
-            own.after[k], own.after[3 + k] = row.after_v[k], row.after_omega[k]
+        row = commands[given[i].command]
+        copy_step_velocities(row, given[i])
         set_both(row, load3(row.v), load3(row.omega))
     show_given(MEAN, z, reduced, js)
     book_energy(1.0, z, reduced, js)
@@ -298,10 +307,7 @@ def end_impact(second, z, reduced, js):
     note_rides(MEAN, True, z, reduced, js)
     book_energy(-1.0, z, reduced, js)
     for i in range(given.shape[0]):
-        own, row = given[i], commands[given[i].command]
-        for k in range(3):
-            row.before_v[k], row.before_omega[k] = own.before[k], own.before[3 + k]
-            row.after_v[k], row.after_omega[k] = own.after[k], own.after[3 + k]
+        copy_step_velocities(given[i], commands[given[i].command])
     show_given(share, z, reduced, js)
     book_energy(1.0, z, reduced, js)
     note_rides(share, False, z, reduced, js)

@@ -397,9 +397,7 @@ RATES = 23  # out = J y of all contacts, y packed speeds
 BOOK = 24  # the speeds after the impulses into the state, and their work into the ledger
 FINISH = 25  # move the state to the end of the step
 WALK = 35  # move the coordinates along the speeds for h
-PLACE_ON_WAY = (
-    36  # factor, forces and rates where the state is, for impulses in free motion; h: the rest of the half step
-)
+PLACE_ON_WAY = 36  # factor, forces and rates where the state is, for impulses on the way; h: the rest of the half step
 TURN = 37  # the speeds of the second half of a step; FINISH does the rest
 BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid out like MOTION, into out
 POWER = 39  # answer = the power of the forces, W
