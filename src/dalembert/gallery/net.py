@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 SETTINGS: RunSettings = {
-    "duration": 1.6, "method": "implicit_euler", "dt": 1 / 480, "newton_tolerance": 1e-4, "linear_tolerance": 1e-6,
+    "duration": 1.6, "method": "implicit_euler", "dt": 1 / 480, "newton_tolerance": 1e-3, "linear_tolerance": 1e-6,
     "frame_rate": 60.0,
 }  # fmt: skip
 SIZE = (0.3, 0.25, 0.2)  # of a box, m
