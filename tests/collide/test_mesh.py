@@ -246,3 +246,33 @@ def test_a_half_space_and_a_mesh_have_no_distance():
     collision = placed((dal.HalfSpace(), (0, 0, 0), AXES), (dal.Mesh(*dal.Box(1, 1, 1).triangles()), (0, 0, 2), AXES))
     with pytest.raises(ValueError, match="half-spaces or meshes"):
         closest_points(collision, 0, 1)
+
+
+def long_facets():
+    """A flat surface whose facets are far larger than what lies on it, and have many corners in line."""
+    return dal.HeightField(np.zeros((41, 41)), 20.0)
+
+
+THIN = [
+    (dal.Box(0.4, 0.3, 0.004), (0.2, 0.15), 0.002), (dal.ConvexHull(0.2 * CUBE.vertices), (0.1, 0.1), 0.1),
+    (dal.Cylinder(0.2, 0.001), 0.2, 0.0005), (dal.Cone(0.2, 0.1), 0.2, 0.05),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shape", "size", "half"), THIN)
+def test_what_lies_over_sides_of_large_facets_touches_the_plane_only(shape, size, half):
+    """To the rounding of the pose, not that of the facets, however exactly it touches. size : of its lower side, half sides
+    or a radius."""
+    rng = np.random.default_rng(3)
+    on_mesh = OnMesh(shape, long_facets())
+    for trial in range(TRIALS):
+        turn = rotation(rng, rng.choice([0.0, 1e-9, 1.1e-6, 1e-5]))
+        place = np.where(rng.random(2) < 0.3, 0.0, rng.uniform(-0.3, 0.3, 2)) if trial else np.zeros(2)
+        up = turn[2]
+        low = half * up[2] + (size * np.hypot(up[0], up[1]) if np.isscalar(size) else np.abs(up[:2]) @ size)
+        gap = rng.choice([0.0, -1e-9, 1e-10, -1e-6])
+        normal, separation, *_ = on_mesh.meet((*place, low + gap), turn)
+        assert np.linalg.norm(normal, axis=1) == pytest.approx(1.0, abs=1e-12)
+        assert np.abs(normal - [0.0, 0.0, -1.0]).max() < 3e-5
+        assert separation.min() >= gap - 1e-15
+        assert separation.min() <= gap + (1e-15 if not np.isscalar(size) else 1e-9)

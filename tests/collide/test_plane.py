@@ -11,6 +11,7 @@ GROUND = ((0.0, 0.0, 0.0), AXES)
 ALONG_X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
 OVER = np.diag([1.0, -1.0, -1.0])
 CUBE = ConvexHull(0.5 * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)], float))
+PLATE = np.array([0.4, 0.3, 0.004])
 
 
 def on_ground(shape, turn, height, margin=0.01):
@@ -129,3 +130,18 @@ def test_a_large_margin_takes_no_point_of_an_end_that_stands_and_adds_none_to_a_
     assert met.points == points
     if points == 4:
         np.testing.assert_allclose(met.separation, 0.1, atol=1e-12)
+
+
+@pytest.mark.parametrize("turned", [AXES, OVER, ALONG_X @ OVER @ ALONG_X.T], ids=["up", "over", "across"])
+@pytest.mark.parametrize("shape", [Box(*PLATE), ConvexHull(CUBE.vertices * PLATE)], ids=["box", "hull"])
+def test_a_thin_plate_touches_with_its_lower_side_however_far_detection_looks(shape, turned):
+    """Where it slides fast, both of its sides are within the margin."""
+    rng = np.random.default_rng(5)
+    corners = (CUBE.vertices * PLATE) @ turned.T
+    for margin in (0.01, 0.05, 0.3):
+        for _ in range(20):
+            turn = rotation(rng, rng.uniform(0.0, 0.05))
+            z = -(corners @ turn.T)[:, 2].min()
+            met = on_ground(shape, turn @ turned, z, margin)
+            for height in (corners[corners[:, 2] < 0] @ turn.T)[:, 2] + z:
+                assert height > margin or np.abs(met.separation - height).min() < 1e-15

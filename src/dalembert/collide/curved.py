@@ -248,11 +248,11 @@ def on_face(cores, n, least, count, of_a):
     collider_a, collider_b, rotation, translation, collision = cores
     scratch = collision.scratch
     if of_a:
-        m = face_normal(collider_a, scratch, PART_A)
+        m = face_normal(collider_a, scratch, PART_A, collision.faces)
     else:
-        m = matvec(rotation, face_normal(collider_b, scratch, PART_B))
+        m = matvec(rotation, face_normal(collider_b, scratch, PART_B, collision.faces))
     m = scale(1.0 if dot(m, n) >= 0.0 else -1.0, m)
-    s = separation_along(cores, m)
+    s = separation_along(cores, m) if dot(m, m) > 0.0 else -math.inf
     if of_a:
         q_b = lone_point(collider_b, collision, matvec_t(rotation, (-m[0], -m[1], -m[2])), count, PART_B)
         q_b = add(translation, matvec(rotation, q_b))
@@ -379,9 +379,9 @@ def reliable_direction(cores, first, n, s):
 
 @inlined
 def farther_apart(cores, m, n, along):
-    """The direction m and the separation along it, if this is more than `along`; else n and that."""
+    """The direction m and the separation along it, if this is more than `along`; else n and that, also where m is zero."""
     separation = separation_along(cores, m)
-    return (m, separation) if separation > along else (n, along)
+    return (m, separation) if separation > along and dot(m, m) > 0.0 else (n, along)
 
 
 @njit

@@ -68,10 +68,13 @@ def feature_of(collider, scratch, count, part):
 
 
 @njit
-def face_normal(collider, scratch, part):
-    """A normal (either way) of the flat face that the simplex lies on, or zero if its corners are in line."""
+def face_normal(collider, scratch, part, faces):
+    """A normal (either way) of the flat face that the simplex lies on, or zero if its corners are in line. A facet of a mesh,
+    whose corners may be, is the only face."""
     if collider.kind == CYLINDER or collider.kind == CONE:
         return (0.0, 0.0, 1.0)
+    if collider.kind == MESH:
+        return load3(faces[collider.first_face].normal)
     p = load_point(scratch, part)
     n = cross(sub(load_point(scratch, CORNER + part), p), sub(load_point(scratch, 2 * CORNER + part), p))
     length = norm(n)
@@ -80,8 +83,12 @@ def face_normal(collider, scratch, part):
 
 @njit
 def flat_normal(collider, collision, u):
-    """Outward unit normal of the flat face whose corners reach furthest along u; zero if there is none."""
-    if collider.kind != HULL and collider.kind != MESH:
+    """Outward unit normal of the flat face whose corners reach furthest along u; zero if there is none. Of the facet of a
+    mesh, which may have corners in line, that of the side that faces u."""
+    if collider.kind == MESH:
+        m = load3(collision.faces[collider.first_face].normal)
+        return scale(math.copysign(1.0, dot(m, u)), m)
+    if collider.kind != HULL:
         return shape_flat_normal(collider.kind, load3(collider["size"]), u)
     vertices = collision.vertices
     top, second, third = 0, 0, 0

@@ -211,7 +211,7 @@ def mesh_contact(pair, margin, collision):
     under = is_over(local, facet, collision)
     what, separation = ALONG_NORMAL, gap
     if facet.sharp != 0 and not (under and gap > 0.0):
-        what, separation = compare_directions(pair, n, facet, margin, collision)
+        what, separation = compare_directions(pair, n, gap, facet, margin, collision)
     if what == NOTHING:
         return 0
     if what == ALONG_FOUND:
@@ -229,16 +229,17 @@ def mesh_contact(pair, margin, collision):
 
 
 @njit
-def compare_directions(pair, n, facet, margin, collision):
+def compare_directions(pair, n, gap, facet, margin, collision):
     """(what to do, separation (m)) by the nearest points of a collider and a facet of outward normal n (world); these stay in
-    `scratch`."""
+    `scratch`. No direction is worse than n, along which the two are `gap` (m) apart, but one of a curved shape that is not
+    found exactly, beside a facet that is far larger."""
     status, separation = call_distance(pair, margin, collision)
     found = load_point(collision.scratch, NORMAL)
     if status == FAR or not separation <= margin:
         return NOTHING, separation
     u = scale(-1.0, found)
-    if dot(u, n) > 0.0 and lean(u, n) <= BEHIND:
-        return ALONG_NORMAL, separation
+    if dot(u, n) > 0.0 and (lean(u, n) <= BEHIND or separation <= gap):
+        return ALONG_NORMAL, gap
     if dot(u, n) >= -BEHIND and is_free(matvec_t(nine(collision.places[pair.b].rotation), u), facet, collision):
         return ALONG_FOUND, separation
     if separation > 0.0 and dot(u, n) < 0.0:

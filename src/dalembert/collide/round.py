@@ -13,7 +13,8 @@ from ..scene.shapes.dispatch import other_face
 from .broad_phase import nine
 from .curved import MOST_CORNERS, keep_nearest, same_depth
 from .gjk import core_radius, hull_vertex, load_point, relative_pose, support
-from .manifold import STRIDE, Plane, add_near, clamp, nearest_parameters, put_corner, start, store_points
+from .manifold import STRIDE, Plane, add_near, clamp, move_corner, nearest_parameters, put_corner, start, store_points
+from .tables import POINTS
 
 # Spheres and capsules -------------------------------------------------------------------------------------------------
 # A point or a segment grown by a radius, so that contact is between the nearest points of these. Where the nearest points
@@ -154,6 +155,8 @@ def sphere_box(pair, margin, collision):
 
 BIAS = 1e-6  # of a shape's radius, see `reduce_to_four`
 FLAT_PART = STRIDE * MOST_CORNERS  # where the flat part of a shape is in scratch, behind the corners that `cut` takes
+# The slope at which a corner that rises from a lower one is above it: the shape would have to turn by as much to touch there
+RISE = 0.5
 
 
 @inlined
@@ -220,9 +223,38 @@ def store_if_near(local, turn, shift, number, count, margin, scratch):
 
 
 @njit
+def drop_upper(count, scratch):
+    """Drop each of so many corners in scratch that is above another one. A plate that slides fast has both of its sides within
+    the margin, and the best four of eight corners by their area may be those that do not touch. Returns how many are left."""
+    left = 0
+    for i in range(count):
+        if not is_upper(i, left, count, scratch):
+            if left < i:
+                move_corner(STRIDE * left, STRIDE * i, scratch)
+            left += 1
+    return left
+
+
+@njit
+def is_upper(i, left, count, scratch):
+    """Whether corner i is above one of those that are `left` or come after it."""
+    u, v, height = load(scratch, STRIDE * i), load(scratch, STRIDE * i + 1), load(scratch, STRIDE * i + 2)
+    for j in range(count):
+        if left <= j <= i:
+            continue
+        rise = height - load(scratch, STRIDE * j + 2)
+        du, dv = load(scratch, STRIDE * j) - u, load(scratch, STRIDE * j + 1) - v
+        if rise > 0.0 and rise * rise > RISE * RISE * (du * du + dv * dv):
+            return True
+    return False
+
+
+@njit
 def store_corners(count, radius, place, margin, collision):
     """Write so many corners of scratch, in the frame of the plane at `place`, to the manifold, the best four; returns their
     number."""
+    if count > POINTS:
+        count = drop_upper(count, collision.scratch)
     r = nine(place.rotation)
     frame = (load3(place.x), (r[0], r[3], r[6]), (r[1], r[4], r[7]), (r[2], r[5], r[8]))
     plane = Plane(frame, (0.0, 0.0, 0.0), 0.5)
