@@ -224,7 +224,7 @@ def store_if_near(local, turn, shift, number, count, margin, scratch):
 
 @njit
 def drop_upper(count, scratch):
-    """Drop each of so many corners in scratch that is above another one. A plate that slides fast has both of its sides within
+    """Drop each of so many corners in scratch that is above another one. A plate that slides fast has both its sides within
     the margin, and the best four of eight corners by their area may be those that do not touch. Returns how many are left."""
     left = 0
     for i in range(count):
