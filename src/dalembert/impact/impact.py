@@ -33,7 +33,7 @@ from .features import (
 )
 from .repeats import Repeats
 from .resting_contact import WAIT
-from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, ContactSystem, book_impulse
+from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, TURNS, ContactSystem, book_impulse
 
 # Laws of impact --------------------------------------------------------------------------------------------------------
 #
@@ -294,6 +294,7 @@ JAMS = 30.0  # times the change of velocity by the free accelerations: smaller i
 FEATURES = ("kind", "i", "j", "a", "b", "point_i", "axis_i", "point_j", "axis_j", "radius", "radius_i", "sign", "friction",
             "restitution")  # fmt: skip
 MOST_JAMS = 10  # at one instant
+PIVOT = 1e-2  # of the speeds of other slow contacts: a body turns about one that is so slow
 SAME_POINT = 1e-3  # of the size: points of one pair that are nearer are one contact
 
 
@@ -330,6 +331,7 @@ class Impact:
         self.log = Log(self.owners, settings.size)
         self.worst_gap, self.frame_gap = 0.0, 0.0
         self._fastest = 0.0  # m/s, of what is slow at the instant
+        self._held: set[Key] = set()  # see `_find_held`
         self._repeats = Repeats(settings.size)
         self.same_features = False  # whether contacts that bear force are between the features that they were
         self.turns = False  # whether a contact that was held on a straight line turns
@@ -347,6 +349,7 @@ class Impact:
         """
         self._count(y)
         before = self.system.tables.touches.copy()
+        self._held = self._find_held(before)
         touches = self.find(y)
         if len(touches):
             tiny = self._tiny_speed(y)
@@ -379,6 +382,15 @@ class Impact:
             what, pair = (int(own.cause), ()), self._nearest()
         self._repeats.count(self._driver.time, self._tiny_speed(y) / TINY_SPEED, what, pair)
         own.slack = self._slack(MEETS, (), TINY_GAP * self.settings.size) if int(own.cause) == MEETS else 0.0
+
+    def _find_held(self, table: Any) -> set[Key]:
+        """Where a slide stops or turns: the contacts that stick until then, and the one that stops."""
+        own: Any = self.system.options[0]
+        cause, which = int(own.cause), int(own.which)
+        if cause not in (STOPS, TURNS):
+            return set()
+        touches = enumerate(table.view(TOUCH, np.ndarray))
+        return {key_of(touch) for k, touch in touches if touch["mode"] == STICKING or (cause == STOPS and k == which)}
 
     def _slack(self, cause: int, key: Key, least: float) -> float:
         """The slack of an event that was handled before at this instant, a multiple of `least`; zero for others."""
@@ -699,23 +711,36 @@ class Impact:
 
         Where friction just holds, as in a stack that slides with the same friction at each level, a slide neither ends nor
         grows. Friction turns with it at the rate A μ f_n/|u|: the slower it is, the shorter are the steps. So a slow slide
-        sticks by friction up to `MARGIN` above the cone. It is as slow as a bounce that is ended, see `LOWEST_BOUNCE`.
+        sticks by friction up to `MARGIN` above the cone. It is as slow as a bounce that is ended, see `LOWEST_BOUNCE`. Where
+        no slow slides stick together, those that stuck before may, and one that has just stopped, if all others are far
+        faster: a body turns about them.
         """
-        own: Any = self.system.options[0]
         speed = np.hypot(table.velocity[:, 1], table.velocity[:, 2])
         slow = (table.mode == SLIDING) & (speed <= self._fastest)
+        held = slow & np.array([key_of(touch) in self._held for touch in table.view(TOUCH, np.ndarray)], bool)
+        held &= speed <= PIVOT * speed[slow & ~held].min(initial=np.inf)
+        for some in (slow, held):
+            sticks = self._holding(y, table, sides, some)
+            if sticks.any():
+                return np.where(sticks, STICKING, table.mode), np.where(sticks[:, None], 0.0, table.slide)
+        return np.array(table.mode), np.array(table.slide)
+
+    def _holding(self, y: np.ndarray, table: Any, sides: np.ndarray, sticks: np.ndarray) -> np.ndarray:
+        """Which of some contacts, given as flags, stick together, without those that slip or pull when all of them do. Two
+        corners beside each other, about one of which a body turns, keep it from turning: so neither of them is left."""
+        own: Any = self.system.options[0]
         trial = table.copy()
-        while slow.any():
-            trial.mode = np.where(slow, STICKING, table.mode)
+        while sticks.any():
+            trial.mode = np.where(sticks, STICKING, table.mode)
             order, forces = self._bearing_forces(y, trial, sides)
             rubs, most = np.hypot(forces[:, 1], forces[:, 2]), (1.0 + MARGIN) * trial.friction[order] * forces[:, 0]
-            sticks = trial.mode[order] == STICKING
-            wrong = (forces[:, 0] < -0.5 * own.tiny_force) | (sticks & (rubs > most))
+            slips = (trial.mode[order] == STICKING) & (rubs > most)
+            wrong = (forces[:, 0] < -0.5 * own.tiny_force) | slips
             if not wrong.any():
-                return np.array(trial.mode), np.where(slow[:, None], 0.0, table.slide)
-            drop = slow & np.isin(np.arange(len(slow)), order[wrong])
-            slow = slow & ~drop if drop.any() else np.zeros(len(slow), bool)
-        return np.array(table.mode), np.array(table.slide)
+                break
+            drop = sticks & np.isin(np.arange(len(sticks)), order[wrong])
+            sticks = sticks & ~drop if drop.any() else np.zeros(len(sticks), bool)
+        return sticks
 
     def _set_slacks(self, y: np.ndarray) -> None:
         """Make the event function positive: contacts just handled, at zero but for rounding, must not be events again."""
