@@ -182,7 +182,8 @@ def gaps_of_planes(
     way_a = continuous.place_at(pair.a, 0.0, y, tables.system, collision)
     way_b = continuous.place_at(pair.b, 0.0, y, tables.system, collision)
     normal, back = (n[0], n[1], n[2]), (-n[0], -n[1], -n[2])
-    bound[0], bound[1], bound[2] = continuous.gap_bound(pair, normal, h, way_a, way_b, y, tables)
+    bend = continuous.bends_of(pair, way_a, way_b, y, tables)
+    bound[0], bound[1], bound[2] = continuous.gap_bound(pair, normal, h, way_a, way_b, bend, tables)
     for i in range(times.shape[0]):
         far = 0.0
         for k, outward in ((pair.a, normal), (pair.b, back)):

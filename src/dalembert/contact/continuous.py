@@ -205,14 +205,13 @@ def signed_distance(a, b, n, bound, collision):
 
 
 @njit
-def gap_bound(pair, n, h, way_a, way_b, y, tables):
+def gap_bound(pair, n, h, way_a, way_b, bend, tables):
     """(g, s, c) with which the gap (m) of a pair along n, from a to b, is at least g + s t − c t² for 0 ≤ t ≤ h, from their
-    `places` on. way_a, way_b : (x, v, ω) of their bodies there."""
+    `places` on. way_a, way_b : (x, v, ω) of their bodies there; bend : the largest accelerations of points of both, added."""
     collision = tables.collision
     one, two = collision.colliders[pair.a], collision.colliders[pair.b]
     far_a, later_a = extent_along(one, collision.places[pair.a], n, h, way_a, collision.vertices)
     far_b, later_b = extent_along(two, collision.places[pair.b], scale(-1.0, n), h, way_b, collision.vertices)
-    bend = bend_of(one.body, way_a[2], y, tables) + bend_of(two.body, way_b[2], y, tables)
     return -far_a - far_b, (far_a + far_b - later_a - later_b) / h, 0.5 * bend
 
 
@@ -247,6 +246,13 @@ def bend_of(body, omega, y, tables):
 
 
 @inlined
+def bends_of(pair, way_a, way_b, y, tables):
+    """The same of the bodies of a pair, added."""
+    colliders = tables.collision.colliders
+    return bend_of(colliders[pair.a].body, way_a[2], y, tables) + bend_of(colliders[pair.b].body, way_b[2], y, tables)
+
+
+@inlined
 def time_until(level, gap, h):
     """The time (s) until which a gap that `gap_bound` describes exceeds `level` (m); infinite if it does all of h."""
     g, s, c = gap
@@ -259,15 +265,15 @@ def time_until(level, gap, h):
 
 
 @njit
-def are_apart(pair, n, h, way_a, way_b, y, tables):
+def are_apart(pair, n, h, way_a, way_b, bend, tables):
     """Whether planes of normal n, from a to b, prove that a pair does not go too deep within h (s), from their `places` on.
-    way_a, way_b : (x, v, ω) of their bodies there."""
+    way_a, way_b, bend : see `gap_bound`."""
     if not dot(n, n) > 0.0:
         return False
     if tables.collision.colliders[pair.b].kind == MESH:
         show(tables.collision.colliders[pair.b], pair.facet, tables.collision)
     _, allowed = allowed_depth(pair, tables)
-    return time_until(-allowed, gap_bound(pair, n, h, way_a, way_b, y, tables), h) > h
+    return time_until(-allowed, gap_bound(pair, n, h, way_a, way_b, bend, tables), h) > h
 
 
 @njit
@@ -346,7 +352,7 @@ def time_of_impact(pair, n, h, y, tables):
         approach = max(0.0, -dot(n, along)) + turning
         if s > TOUCH * depth and approach * (h - t) <= s + allowed:
             return math.inf
-        gap = gap_bound(pair, n, h - t, way_a, way_b, y, tables)
+        gap = gap_bound(pair, n, h - t, way_a, way_b, bends_of(pair, way_a, way_b, y, tables), tables)
         if time_until(-allowed, gap, h - t) > h - t:
             return math.inf
         advance = time_until(0.5 * TOUCH * depth if s > TOUCH * depth else -0.5 * allowed, gap, h - t)
@@ -437,11 +443,19 @@ def is_clear(pair, k, h, y, tables):
         return True
     way_a = place_at(pair.a, 0.0, y, tables.system, collision)
     way_b = place_at(pair.b, 0.0, y, tables.system, collision)
-    if are_apart(pair, load3(collision.manifolds[k].normal), h, way_a, way_b, y, tables):
+    return planes_part(pair, k, h, way_a, way_b, bends_of(pair, way_a, way_b, y, tables), tables)
+
+
+@njit
+def planes_part(pair, k, h, way_a, way_b, bend, tables):
+    """Whether a plane between the colliders of pair k proves that they do not meet within h (s): that of their contact, or of
+    the facet of a mesh. way_a, way_b, bend : see `gap_bound`."""
+    collision = tables.collision
+    if are_apart(pair, load3(collision.manifolds[k].normal), h, way_a, way_b, bend, tables):
         return True
     if collision.colliders[pair.b].kind != MESH:
         return False
-    return are_apart(pair, scale(-1.0, front_of(pair.b, pair.facet, collision)), h, way_a, way_b, y, tables)
+    return are_apart(pair, scale(-1.0, front_of(pair.b, pair.facet, collision)), h, way_a, way_b, bend, tables)
 
 
 # Before rows are made ---------------------------------------------------------------------------------------------------

@@ -4,10 +4,16 @@ Between two middles of steps the speeds w of trees are constant, so the pose of 
 u displaced by t w. All trees advance together, by times in which no pair can go too deep (conservative advancement, see
 `continuous`): points of a link move no faster than
 
-    V = V_p + Ω_p |r_p| + |ḋ| + Ω (|r| + R),   Ω = Ω_p + |relative angular velocity|,
+    V = V_p + Ω_p |r_p| + |ḋ| + Ω (|r| + R),   Ω = Ω_p + |w|,
 
-along the path from the root, with r_p, r from the centres of parent and link to the joint, ḋ the rate of a slider, and
-R the distance of the farthest point of the link from its centre. Kinematic bodies are where their motions have them.
+along the path from the root, with r_p, r from the centres of parent and link to the joint, w the relative angular velocity,
+ḋ the rate of a slider, and R the distance of the farthest point of the link from its centre. As w and ḋ are constant, its
+acceleration is no more than
+
+    A = A_p + (Γ_p + Ω_p²) |r_p| + 2 Ω_p |ḋ| + (Γ + Ω²) (|r| + R),   Γ = Γ_p + Ω_p |w|,
+
+with which planes between two links prove most pairs apart, as in coordinates of bodies. Kinematic bodies are where their
+motions have them; for A of what they carry there is no bound.
 
 In order: bounds of speeds, one pair, the first impact.
 """
@@ -33,12 +39,15 @@ from .continuous import (
     TOUCH,
     allowed_depth,
     front_of,
+    gap_bound,
     goes_too_deep,
     is_behind,
     meets_elsewhere,
     note_impact,
     place_at,
+    planes_part,
     signed_distance,
+    time_until,
 )
 from .fast import FAST, MEET, PAIR_ROW, TIME
 from .joint_space import JointSpace, place_links, time_on_way
@@ -53,15 +62,16 @@ MOST_TIMES = 20_000  # at which all trees are placed, in half a step
 
 @njit
 def bound_speeds(h, z, reduced, js, tables):
-    """Fill `speed_bounds` with the greatest speed (m/s) that a point of each body may have within h (s), and `moves` with how
-    far it may go in a step, or −1 for what is not fast."""
-    nodes, first, pace = js.tree.nodes, reduced.options[0].coordinates, js.pace
+    """Fill `speed_bounds` and `bends` with the greatest speed (m/s) and acceleration (m/s²) of a point of each body within
+    h (s), and `moves` with how far it may go in a step, or −1 for what is not fast."""
+    nodes, first, pace, twist = js.tree.nodes, reduced.options[0].coordinates, js.pace, js.twist
     stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        slow, turning = 0.0, 0.0  # of the parent
+        slow, turning, bend, curl = 0.0, 0.0, 0.0, 0.0  # of the parent
         if node.parent >= 0:
             slow, turning = load(pace, 2 * node.parent), load(pace, 2 * node.parent + 1)
+            bend, curl = load(twist, 2 * node.parent), load(twist, 2 * node.parent + 1)
         at, reach, slide, spin = first + node.first, norm(load3(node.anchor_parent)), 0.0, 0.0
         if node.kind == HINGE:
             spin = abs(load(z, at))
@@ -72,23 +82,30 @@ def bound_speeds(h, z, reduced, js, tables):
             back = first + node.last - 3
             spin = norm((load(z, back), load(z, back + 1), load(z, back + 2)))
         if node.kind == FREE:
-            slow, reach, turning = norm((load(z, at), load(z, at + 1), load(z, at + 2))), 0.0, 0.0
+            slow, reach, turning, bend, curl = norm((load(z, at), load(z, at + 1), load(z, at + 2))), 0.0, 0.0, 0.0, 0.0
         if node.kind == COMMANDED:
             own = js.tree.motion[i]
-            slow, reach = norm(load3(own.v)) + h * norm(load3(own.bias)), 0.0
+            slow, reach, bend = norm(load3(own.v)) + h * norm(load3(own.bias)), 0.0, math.inf
             spin = norm(load3(own.omega)) + h * norm(load3(own.bias_turn))
         whole = turning + spin
         moved = slow + turning * reach + slide
+        bend += (curl + turning * turning) * reach + 2.0 * turning * slide
+        curl += turning * spin
         if node.kind != FREE and node.kind != COMMANDED:
             moved += whole * norm(load3(node.anchor))
+            bend += (curl + whole * whole) * norm(load3(node.anchor))
         store(pace, 2 * i, moved)
         store(pace, 2 * i + 1, whole)
+        store(twist, 2 * i, bend)
+        store(twist, 2 * i + 1, curl)
     for i in range(js.links.shape[0]):
         row, node = js.links[i].row, js.links[i].node
         if row < rigid:
             reach = norm(load3(js.links[i].offset)) + stepping.swing[row]
-            most = load(pace, 2 * node) + load(pace, 2 * node + 1) * reach
+            whole = load(pace, 2 * node + 1)
+            most = load(pace, 2 * node) + whole * reach
             stepping.speed_bounds[row] = most
+            stepping.bends[row] = load(twist, 2 * node) + (load(twist, 2 * node + 1) + whole * whole) * reach
             far = stepping.options[0].dt * most
             stepping.moves[row] = far if far > FAST * stepping.thickness[row] else -1.0
 
@@ -103,23 +120,37 @@ def speed_of(body, stepping):
 
 
 @inlined
-def velocity_at(body, p, system):
-    """The velocity of the point p of a body, where its tree is."""
+def bend_of(body, stepping):
+    """The same of accelerations."""
+    return stepping.bends[body] if body < stepping.bends.shape[0] else 0.0
+
+
+@inlined
+def way_of(body, system):
+    """(x, v, ω) of a body, where its tree is; zero for the world."""
     if body >= system.settings[0].rigid:
-        return ZERO
+        return ZERO, ZERO, ZERO
     kin = system.kinematics[body]
-    return add(load3(kin.v), cross(load3(kin.omega), sub(p, load3(kin.x))))
+    return load3(kin.x), load3(kin.v), load3(kin.omega)
+
+
+@inlined
+def velocity_at(p, way):
+    """The velocity of the point p of a body on its `way`."""
+    return add(way[1], cross(way[2], sub(p, way[0])))
 
 
 @njit
-def time_in_safety(pair, h, y, tables):
-    """A time (s) within which a pair does not go too deep from where the trees are; infinite if it does not within h;
+def time_in_safety(pair, k, h, y, tables):
+    """A time (s) within which pair k does not go too deep from where the trees are; infinite if it does not within h;
     negative if it has met, and `impact` holds what is known of that."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
     depth, allowed = allowed_depth(pair, tables)
     most = speed_of(one.body, stepping) + speed_of(two.body, stepping)
+    way_a, way_b = way_of(one.body, system), way_of(two.body, system)
+    bend = bend_of(one.body, stepping) + bend_of(two.body, stepping)
     place_at(a, 0.0, y, system, collision)
     place_at(b, 0.0, y, system, collision)
     facet = two.kind == MESH
@@ -129,21 +160,27 @@ def time_in_safety(pair, h, y, tables):
         apart = norm(sub(load3(collision.places[b].x), load3(collision.places[a].x))) - one.radius - two.radius
         if apart > most * h:
             return math.inf
+    if facet and is_behind(a, b, front_of(b, pair.facet, collision), pair.facet, collision):
+        return math.inf
+    if planes_part(pair, k, h, way_a, way_b, bend, tables):
+        return math.inf
     s, n, p = signed_distance(a, b, ZERO, most * h + depth, collision)
     if facet:
         front = front_of(b, pair.facet, collision)
-        if is_behind(a, b, front, pair.facet, collision):
-            return math.inf
         if s <= 0.0 or dot(n, front) > 0.0:
             n = scale(-1.0, front)
-    u = dot(n, sub(velocity_at(two.body, p, system), velocity_at(one.body, p, system)))
+    u = dot(n, sub(velocity_at(p, way_b), velocity_at(p, way_a)))
     if s <= TOUCH * depth and goes_too_deep(s, u, h, depth, allowed):
         note_impact(a, b, n, p, stepping.impact)
         return -1.0
     if s > TOUCH * depth and most * h <= s + allowed:
         return math.inf
-    least = max(allowed, TOUCH * depth)
-    return max(s - 0.5 * TOUCH * depth if s > TOUCH * depth else 0.0, least) / most
+    gap = gap_bound(pair, n, h, way_a, way_b, bend, tables)
+    if time_until(-allowed, gap, h) > h:
+        return math.inf
+    touch = TOUCH * depth
+    safe = time_until(0.5 * touch if s > touch else -0.5 * allowed, gap, h)
+    return max(safe, max(s - 0.5 * touch if s > touch else 0.0, allowed, touch) / most)
 
 
 # The first impact -------------------------------------------------------------------------------------------------------
@@ -179,7 +216,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
                 continue
             if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
                 continue
-            safe = min(safe, time_in_safety(pair, h - t, reduced.y, tables))
+            safe = min(safe, time_in_safety(pair, k, h - t, reduced.y, tables))
             if safe < 0.0:
                 stepping.impact[PAIR_ROW] = k
                 found = True
