@@ -13,7 +13,7 @@ acceleration is no more than
     A = A_p + (Γ_p + Ω_p²) |r_p| + 2 Ω_p |ḋ| + (Γ + Ω²) (|r| + R),   Γ = Γ_p + Ω_p |w|,
 
 with which planes between two links prove most pairs apart, as in coordinates of bodies. Kinematic bodies are where their
-motions have them; for A of what they carry there is no bound.
+motions have them; for A of what moves with them there is no bound.
 
 In order: bounds of speeds, one pair, the first impact.
 """
@@ -85,8 +85,9 @@ def bound_speeds(h, z, reduced, js, tables):
             slow, reach, turning, bend, curl = norm((load(z, at), load(z, at + 1), load(z, at + 2))), 0.0, 0.0, 0.0, 0.0
         if node.kind == COMMANDED:
             own = js.tree.motion[i]
-            slow, reach, bend = norm(load3(own.v)) + h * norm(load3(own.bias)), 0.0, math.inf
+            slow, reach = norm(load3(own.v)) + h * norm(load3(own.bias)), 0.0
             spin = norm(load3(own.omega)) + h * norm(load3(own.bias_turn))
+            bend = math.inf if slow + spin > 0.0 else 0.0
         whole = turning + spin
         moved = slow + turning * reach + slide
         bend += (curl + turning * turning) * reach + 2.0 * turning * slide
