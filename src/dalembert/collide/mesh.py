@@ -231,8 +231,8 @@ def mesh_contact(pair, margin, collision):
 @njit
 def compare_directions(pair, n, gap, facet, margin, collision):
     """(what to do, separation (m)) by the nearest points of a collider and a facet of outward normal n (world); these stay in
-    `scratch`. No direction is worse than n, along which the two are `gap` (m) apart, but one of a curved shape that is not
-    found exactly, beside a facet that is far larger."""
+    `scratch`. The distance of a curved shape from a far larger facet is inexact: n, along which the two are `gap` (m) apart,
+    counts where it separates them better."""
     status, separation = call_distance(pair, margin, collision)
     found = load_point(collision.scratch, NORMAL)
     if status == FAR or not separation <= margin:

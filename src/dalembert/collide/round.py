@@ -237,7 +237,7 @@ def drop_upper(count, scratch):
 
 @njit
 def is_upper(i, left, count, scratch):
-    """Whether corner i is above one of those that are `left` or come after it."""
+    """Whether corner i is above one of the first `left` corners, or above one after it."""
     u, v, height = load(scratch, STRIDE * i), load(scratch, STRIDE * i + 1), load(scratch, STRIDE * i + 2)
     for j in range(count):
         if left <= j <= i:

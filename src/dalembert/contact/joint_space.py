@@ -203,7 +203,7 @@ class JointSpace(NamedTuple):
         "m", unit="m/s, rad/s", doc="what forces have added to the speeds of bodies in flight, see `lead`"
     )
     pace: Any = column("2 * nodes", unit="m/s, rad/s", fill=np.nan, doc="bounds of the speeds of links, in free motion")
-    twist: Any = column("2 * nodes", unit="m/s², rad/s²", fill=np.nan, doc="likewise of their accelerations")
+    acceleration_bounds: Any = column("2 * nodes", unit="m/s², rad/s²", fill=np.nan, doc="likewise of accelerations")
     turned: Any = column("1", np.int64, doc="whether TURN has been done, 1, or 2 if `corrected` was so then")
     displaced: Any = column("m", unit="m, rad", fill=np.nan, doc="displacement that puts apart what overlaps")
     packed: Any = column("packed", unit="any", fill=np.nan, doc="scratch")

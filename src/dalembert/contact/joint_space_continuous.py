@@ -62,16 +62,16 @@ MOST_TIMES = 20_000  # at which all trees are placed, in half a step
 
 @njit
 def bound_speeds(h, z, reduced, js, tables):
-    """Fill `speed_bounds` and `bends` with the greatest speed (m/s) and acceleration (m/s²) of a point of each body within
-    h (s), and `moves` with how far it may go in a step, or −1 for what is not fast."""
-    nodes, first, pace, twist = js.tree.nodes, reduced.options[0].coordinates, js.pace, js.twist
+    """Fill `speed_bounds` and `acceleration_bounds` with the greatest speed (m/s) and acceleration (m/s²) of a point of each
+    body within h (s), and `moves` with how far it may go in a step, or −1 for what is not fast."""
+    nodes, first, pace, bounds = js.tree.nodes, reduced.options[0].coordinates, js.pace, js.acceleration_bounds
     stepping, rigid = tables.stepping, reduced.system.settings[0].rigid
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        slow, turning, bend, curl = 0.0, 0.0, 0.0, 0.0  # of the parent
+        slow, turning, bend, twist = 0.0, 0.0, 0.0, 0.0  # of the parent
         if node.parent >= 0:
             slow, turning = load(pace, 2 * node.parent), load(pace, 2 * node.parent + 1)
-            bend, curl = load(twist, 2 * node.parent), load(twist, 2 * node.parent + 1)
+            bend, twist = load(bounds, 2 * node.parent), load(bounds, 2 * node.parent + 1)
         at, reach, slide, spin = first + node.first, norm(load3(node.anchor_parent)), 0.0, 0.0
         if node.kind == HINGE:
             spin = abs(load(z, at))
@@ -82,7 +82,13 @@ def bound_speeds(h, z, reduced, js, tables):
             back = first + node.last - 3
             spin = norm((load(z, back), load(z, back + 1), load(z, back + 2)))
         if node.kind == FREE:
-            slow, reach, turning, bend, curl = norm((load(z, at), load(z, at + 1), load(z, at + 2))), 0.0, 0.0, 0.0, 0.0
+            slow, reach, turning, bend, twist = (
+                norm((load(z, at), load(z, at + 1), load(z, at + 2))),
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+            )
         if node.kind == COMMANDED:
             own = js.tree.motion[i]
             slow, reach = norm(load3(own.v)) + h * norm(load3(own.bias)), 0.0
@@ -90,15 +96,15 @@ def bound_speeds(h, z, reduced, js, tables):
             bend = math.inf if slow + spin > 0.0 else 0.0
         whole = turning + spin
         moved = slow + turning * reach + slide
-        bend += (curl + turning * turning) * reach + 2.0 * turning * slide
-        curl += turning * spin
+        bend += (twist + turning * turning) * reach + 2.0 * turning * slide
+        twist += turning * spin
         if node.kind != FREE and node.kind != COMMANDED:
             moved += whole * norm(load3(node.anchor))
-            bend += (curl + whole * whole) * norm(load3(node.anchor))
+            bend += (twist + whole * whole) * norm(load3(node.anchor))
         store(pace, 2 * i, moved)
         store(pace, 2 * i + 1, whole)
-        store(twist, 2 * i, bend)
-        store(twist, 2 * i + 1, curl)
+        store(bounds, 2 * i, bend)
+        store(bounds, 2 * i + 1, twist)
     for i in range(js.links.shape[0]):
         row, node = js.links[i].row, js.links[i].node
         if row < rigid:
@@ -106,7 +112,8 @@ def bound_speeds(h, z, reduced, js, tables):
             whole = load(pace, 2 * node + 1)
             most = load(pace, 2 * node) + whole * reach
             stepping.speed_bounds[row] = most
-            stepping.bends[row] = load(twist, 2 * node) + (load(twist, 2 * node + 1) + whole * whole) * reach
+            bend = load(bounds, 2 * node) + (load(bounds, 2 * node + 1) + whole * whole) * reach
+            stepping.acceleration_bounds[row] = bend
             far = stepping.options[0].dt * most
             stepping.moves[row] = far if far > FAST * stepping.thickness[row] else -1.0
 
@@ -123,7 +130,7 @@ def speed_of(body, stepping):
 @inlined
 def bend_of(body, stepping):
     """The same of accelerations."""
-    return stepping.bends[body] if body < stepping.bends.shape[0] else 0.0
+    return stepping.acceleration_bounds[body] if body < stepping.acceleration_bounds.shape[0] else 0.0
 
 
 @inlined

@@ -316,7 +316,7 @@ class Stepping(NamedTuple):
     )
     saved_aims: Any = column("bodies", unit="m/s", doc="these at the start of the step")
     speed_bounds: Any = column("bodies", unit="m/s", doc="in joint coordinates: most of a point of each link")
-    bends: Any = column("bodies", unit="m/s²", doc="likewise the accelerations")
+    acceleration_bounds: Any = column("bodies", unit="m/s²", doc="likewise of its acceleration")
     impact: Any = column("IMPACT", doc="an impact in free motion, see `fast`")
     first_impact: Any = column("IMPACT", doc="scratch: the first one")
     origin: Any = column("state", doc="the state at the start of a step in which something is fast")

@@ -717,8 +717,11 @@ class Impact:
         """
         speed = np.hypot(table.velocity[:, 1], table.velocity[:, 2])
         slow = (table.mode == SLIDING) & (speed <= self._fastest)
+        if not slow.any():
+            return np.array(table.mode), np.array(table.slide)
         held = slow & np.array([key_of(touch) in self._held for touch in table.view(TOUCH, np.ndarray)], bool)
-        held &= speed <= PIVOT * speed[slow & ~held].min(initial=np.inf)
+        others = slow & ~held
+        held &= others.any() & (speed <= PIVOT * speed[others].min(initial=np.inf))
         for some in (slow, held):
             sticks = self._holding(y, table, sides, some)
             if sticks.any():
