@@ -4,10 +4,13 @@ A time step of contact changes all momenta at its midpoint (J. J. Moreau): the p
 of the recorded state, so that Newton's law, Coulomb's law and the kinetic energy can be written out again here.
 """
 
+import itertools
+
 import numpy as np
 
 import dalembert as dal
 from collide.oracle import coal_distance, placed, support_height
+from dalembert.collide.tables import CONTACTS
 
 from .contact_scenes import DT
 from .mechanism_checks import rotations
@@ -26,19 +29,29 @@ class Watch:
     """Collects what the steps of a run report, one step a frame."""
 
     def __init__(self):
-        self.contacts, self.impacts = [], [0]
+        self.contacts, self.bends, self.impacts = [], [], [0]
 
     def __call__(self, run):
         self.contacts.append(run.contacts)
+        self.bends.append(bends_of(run))
         self.impacts.append(run.report.contact.impacts)
 
 
+def bends_of(run):
+    """What the velocities of contacts are moved by in the law, on curved paths (3,), m/s: of those at each position, where
+    several corners of a rim may be."""
+    rows, found = run._driver.bodies.collision, {}
+    for row in rows.contacts[: rows.counts[CONTACTS]]:
+        found.setdefault(tuple(row.position), []).append(row.bend @ row.frame.reshape(3, 3))
+    return found
+
+
 def watched_run(scene, steps, **settings):
-    """A run of so many steps with each recorded, and the contacts of each."""
+    """A run of so many steps with each recorded, and what was watched in each."""
     watch = Watch()
     run = dal.Simulation(scene, method="time_stepping", dt=DT, frame_rate=1.0 / DT, **settings)
     run.advance(steps * DT, progress=watch)
-    return run, watch.contacts
+    return run, watch
 
 
 def contact_problems(scene, steps=240, **settings):
@@ -53,7 +66,7 @@ def contact_problems(scene, steps=240, **settings):
         return [f"{len(record.times)} frames of {len(contacts)} steps"]
     problems = [*finite_problems(record), *balance_problems(run)]
     kept = float(run._driver._tables.options.kept[0])
-    steps = [Step(scene, record, k, found, kept) for k, found in enumerate(contacts)]
+    steps = [Step(scene, record, k, found, kept, watch.bends[k]) for k, found in enumerate(contacts)]
     bounce = scene.material.restitution > 0.0
     assert np.count_nonzero(np.diff(watch.impacts)) < 0.5 * len(steps), "too few steps are checked"
     for step in steps:
@@ -65,6 +78,7 @@ def contact_problems(scene, steps=240, **settings):
         # sweeps end on the cone whatever is left of the law; the converging solver comes near it
         problems += step.cone_problems(reported if settings.get("solver") == "interior_point" else 0.0)
         problems += step.energy_problems(record)
+        problems += step.bend_problems()
         if not bounce:
             problems += step.law_problems(reported)
         if len(problems) > 8:
@@ -87,10 +101,11 @@ def balance_problems(run):
 
 
 class Step:
-    """One step: momenta before and after, and the state at its midpoint. kept : m, the gap over which contacts keep force."""
+    """One step: momenta before and after, and the state at its midpoint. kept : m, the gap over which contacts keep force.
+    bends : see `bends_of`."""
 
-    def __init__(self, scene, record, k, contacts, kept):
-        self.scene, self.k, self.contacts, self.kept = scene, k, contacts, kept
+    def __init__(self, scene, record, k, contacts, kept, bends=None):
+        self.scene, self.k, self.contacts, self.kept, self.bends = scene, k, contacts, kept, bends or {}
         self.names = list(scene.bodies)
         bodies = list(scene.bodies.values())
         self.mass = np.array([b.mass for b in bodies])
@@ -173,6 +188,22 @@ class Step:
             )
         return found
 
+    def bend_problems(self):
+        """No bend lets a contact push its bodies apart faster than they approach, or along it faster than they slide."""
+        found = []
+        for contact in self.contacts:
+            if {contact.a, contact.b} & self.joined:
+                continue
+            before = self.approach(contact, self.before)
+            approach = before @ contact.normal
+            sliding = np.linalg.norm(before - approach * contact.normal)
+            for bend in self.bends.get(tuple(contact.position), []):
+                normal = bend @ contact.normal
+                along = np.linalg.norm(bend - normal * contact.normal)
+                if normal < min(approach, 0.0) - LAW or along > sliding + LAW:
+                    found.append(f"step {self.k}: bend {bend} m/s of a contact with {before} m/s before the step")
+        return found
+
     def approach(self, contact, momenta):
         """The velocity of b over a at a contact, m/s."""
         return self.velocity(contact.b, contact.position, momenta) - self.velocity(contact.a, contact.position, momenta)
@@ -201,15 +232,15 @@ class Step:
             if {contact.a, contact.b} & self.joined:
                 return None
             u = self.approach(contact, self.after)
-            normal = u @ contact.normal
-            tangent = u - normal * contact.normal
             biases = {max(contact.separation, 0.0) / DT}
             if contact.normal @ contact.force > 0.0 and contact.separation <= self.kept:
                 biases.add(0.0)  # a contact keeps its force over a gap within the overlap that is tolerated
             c = self.compliance(contact)
             p = DT * contact.force
             maps = []
-            for bias in biases:
+            for bias, bend in itertools.product(biases, self.bends.get(tuple(contact.position), [np.zeros(3)])):
+                normal = (u + bend) @ contact.normal
+                tangent = u + bend - normal * contact.normal
                 raised = normal + bias + mu * np.linalg.norm(tangent)
                 x = p - (tangent + raised * contact.normal) / c
                 maps.append(c * np.linalg.norm(p - project(x, contact.normal, mu)))

@@ -39,9 +39,10 @@ def test_solids_overlap_no_deeper_than_reported(block):
 
 def test_the_checks_find_what_is_wrong():
     scene = random_contact_scene(3, bounce=False, joints=False)
-    run, contacts = watched_run(scene, 150)
-    k = max(range(150), key=lambda i: len(contacts[i]))
-    step = Step(scene, run.trajectory, k, contacts[k], float(run._driver._tables.options.kept[0]))
+    run, watch = watched_run(scene, 150)
+    contacts, impacts = watch.contacts, watch.impacts
+    k = max((i for i in range(150) if impacts[i + 1] == impacts[i]), key=lambda i: len(contacts[i]))
+    step = Step(scene, run.trajectory, k, contacts[k], float(run._driver._tables.options.kept[0]), watch.bends[k])
     reported = float(run.trajectory.contact_residual.values[k + 1])
     assert contacts[k] and not step.newton_problems() and not step.law_problems(reported)
     assert reported > 3.0 * LAW and step.law_problems(reported - 3.0 * LAW)

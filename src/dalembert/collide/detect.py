@@ -62,13 +62,14 @@ from .tables import (
     STRIP_AXIS,
     SWEEP_AXIS,
     TOUCH,
+    UNSEEN,
     Collision,
     find_key,
     recall_loaded,
     restore_detection,
     save_detection,
     save_places,
-    warm_start_impulse,
+    stored_point,
 )
 
 # Checkpoints ----------------------------------------------------------------------------------------------------------
@@ -308,8 +309,25 @@ def write_contacts(pair, number, manifold, collision):
         contact.separation = manifold.separation[k]
         contact.friction, contact.restitution = friction, restitution
         contact.bias = 0.0
-        before = warm_start_impulse(pair, manifold.feature[k])
-        store3(contact.impulse, (dot(normal, before), dot(tangent, before), dot(other, before)))
+        store3(contact.bend, (0.0, 0.0, 0.0))
+        recall(contact, pair, stored_point(pair, manifold.feature[k]), normal, tangent, other)
+
+
+@inlined
+def recall(contact, pair, point, normal, tangent, other):
+    """Write the impulse of a stored point of a pair to a contact, and its velocity after it; zeros if there is none."""
+    zero = (0.0, 0.0, 0.0)
+    if point < 0:
+        store3(contact.impulse, zero)
+        store3(contact.after, (UNSEEN, 0.0, 0.0))
+        store3(contact.curve, zero)
+        return
+    at, to = 3 * point, 8 * point
+    impulse, v = (pair.impulse[at], pair.impulse[at + 1], pair.impulse[at + 2]), pair.after
+    store3(contact.impulse, (dot(normal, impulse), dot(tangent, impulse), dot(other, impulse)))
+    after, curve = (v[to + 1], v[to + 2], v[to + 3]), (v[to + 5], v[to + 6], v[to + 7])
+    store3(contact.after, (v[to], dot(tangent, after), dot(other, after)))
+    store3(contact.curve, (v[to + 4], dot(tangent, curve), dot(other, curve)))
 
 
 def combine(one, two):

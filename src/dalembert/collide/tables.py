@@ -88,29 +88,35 @@ TOUCHING = np.dtype(
 )
 SKIPPED = -1  # `points` of a pair that sleeps
 NO_FEATURE = -1  # none is negative
+UNSEEN = 1e300  # m/s: instead of the velocity that a contact had after the last step, if it was not there
 
 # The witness: what separated two colliders last time, tried first the next.
 NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
 # Two colliders whose fat boxes overlap; b may be a mesh, and then the pair is of one `facet` of it. `axis`: the last search
 # direction, in world axes; feature_a, feature_b: of the witness. `points`: of the last manifold; `drift`: a bound (m) of the
 # motion of either since that was found, with so much `reach` (m). `impulse`: of the last step in world axes, by feature, of
-# `stored` points: the warm start of the next. `clear`: whether the two do not meet in the rest of a half step; `left`:
-# MET, UNMET, BOUNCES or BOUNCED, if contacts of the two were left to continuous detection (`contact.fast`); else 0.
+# `stored` points: the warm start of the next. `after`, m/s: of these points, the velocity after that step, as its normal part
+# and the tangential part as a vector, and `curve` of the contact likewise. `clear`: whether the two do not meet in the rest
+# of a half step; `left`: MET, UNMET, BOUNCES or BOUNCED, if contacts of the two were left to continuous detection
+# (`contact.fast`); else 0.
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
      ("axis", "f8", 3), ("points", "i8"), ("drift", "f8"), ("reach", "f8"), ("stored", "i8"), ("feature", "i8", POINTS),
-     ("impulse", "f8", 3 * POINTS), ("clear", "i8"), ("left", "i8")],
+     ("impulse", "f8", 3 * POINTS), ("after", "f8", 8 * POINTS), ("clear", "i8"), ("left", "i8")],
     align=True,
 )  # fmt: skip
 
 
 # One point of contact, the input of the solvers, at a position in the world. Arms reach from the centres of mass of bodies a
 # and b to the point; `frame` holds the normal (from a to b) and two tangents row by row; all in world axes. Relative
-# velocity: of b's point less a's.
+# velocity: of b's point less a's. `bend`, `curve` and `after`, m/s, in the frame: what it is moved by in the law of contact;
+# half of what it changed by between two steps; and its value after the impulses of the last step, if that had a contact of
+# the same features (else `after` is UNSEEN); see `contact.curved_paths`.
 CONTACT = np.dtype(
     [("a", "i8"), ("b", "i8"), ("pair", "i8"), ("point", "i8"),
      ("position", "f8", 3), ("frame", "f8", 9), ("arm_a", "f8", 3), ("arm_b", "f8", 3), ("separation", "f8"),
-     ("friction", "f8"), ("restitution", "f8"), ("bias", "f8"), ("impulse", "f8", 3)],
+     ("friction", "f8"), ("restitution", "f8"), ("bias", "f8"), ("bend", "f8", 3), ("curve", "f8", 3), ("after", "f8", 3),
+     ("impulse", "f8", 3)],
     align=True,
 )  # fmt: skip
 
@@ -451,12 +457,19 @@ def find_key(keys, key):
 
 
 @inlined
-def warm_start_impulse(pair, feature):
-    """The impulse (world axes) of the same feature in the step before, or none."""
+def stored_point(pair, feature):
+    """The number of the point with the same feature in the step before; −1 without one."""
     for k in range(pair.stored):
         if pair.feature[k] == feature:
-            return (pair.impulse[3 * k], pair.impulse[3 * k + 1], pair.impulse[3 * k + 2])
-    return (0.0, 0.0, 0.0)
+            return k
+    return -1
+
+
+@inlined
+def warm_start_impulse(pair, feature):
+    """The impulse (world axes) of the same feature in the step before, or none."""
+    k = stored_point(pair, feature)
+    return (pair.impulse[3 * k], pair.impulse[3 * k + 1], pair.impulse[3 * k + 2]) if k >= 0 else (0.0, 0.0, 0.0)
 
 
 @inlined
@@ -470,14 +483,17 @@ def recall_loaded(pair, manifold):
 
 @inlined
 def save_impulse(contact, pair):
-    """Store the impulse of a contact in its pair, in world axes."""
-    at = 3 * contact.point
+    """Store the impulse of a contact in its pair, in world axes, and its velocity after it."""
+    at, to = 3 * contact.point, 8 * contact.point
+    pair.after[to], pair.after[to + 4] = contact.after[0], contact.curve[0]
     for c in range(3):
         pair.impulse[at + c] = (
             contact.impulse[0] * contact.frame[c]
             + contact.impulse[1] * contact.frame[3 + c]
             + contact.impulse[2] * contact.frame[6 + c]
         )
+        pair.after[to + 1 + c] = contact.after[1] * contact.frame[3 + c] + contact.after[2] * contact.frame[6 + c]
+        pair.after[to + 5 + c] = contact.curve[1] * contact.frame[3 + c] + contact.curve[2] * contact.frame[6 + c]
 
 
 @njit

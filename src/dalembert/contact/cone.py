@@ -141,7 +141,8 @@ def step_to_boundary(x, d):
 @njit
 def coulomb_velocity(contact, u):
     """De Saxcé's û, which is orthogonal to the impulse under Coulomb's law."""
-    return (u[0] + contact.bias + contact.friction * math.sqrt(u[1] * u[1] + u[2] * u[2]), u[1], u[2])
+    u_t, u_s = u[1] + contact.bend[1], u[2] + contact.bend[2]
+    return (u[0] + contact.bias + contact.friction * math.sqrt(u_t * u_t + u_s * u_s), u_t, u_s)
 
 
 @njit

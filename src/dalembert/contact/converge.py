@@ -96,7 +96,8 @@ def load_island(number, velocities, with_laws, tables, work):
         contact = contacts[coupling.number]
         copy_blocks(coupling, cone)
         cone.friction, cone.bias = contact.friction, contact.bias
-        store3(cone.offset, given_velocity(i, contact, velocities, work.island, tables))
+        bend = (0.0, contact.bend[1], contact.bend[2])  # its normal part is in the bias
+        store3(cone.offset, add(bend, given_velocity(i, contact, velocities, work.island, tables)))
         store3(cone.impulse, load3(contact.impulse))
     load_laws(work)
     for i in range(counts[BOUNDS]):

@@ -79,7 +79,8 @@ def residuals(rows: Any, u: np.ndarray, response: np.ndarray, compliance: np.nda
     response = response + compliance
     k = np.where(known, response, 1.0)[:, None]
     u_hat = u.copy()
-    u_hat[:, 0] += compliance * rows.impulse[:, 0] + rows.bias + rows.friction * np.hypot(u[:, 1], u[:, 2])
+    u_hat[:, 1:] += rows.bend[:, 1:]
+    u_hat[:, 0] += compliance * rows.impulse[:, 0] + rows.bias + rows.friction * np.hypot(u_hat[:, 1], u_hat[:, 2])
     x = rows.impulse - u_hat / k
     found = np.linalg.norm(u_hat - k * project_dual(-x, rows.friction), axis=1)
     return np.where(known & np.isfinite(found), found, 0.0)

@@ -114,6 +114,7 @@ def begin_impact(first, tables):
     """What an impact in the `first` or second half of a step changes is saved before."""
     keep_detection(first, tables)
     note_meeting(tables)
+    tables.stepping.report[0].jolted = 1
     if tables.stepping.report[0].unstored != 0:
         store_impulses(tables)
 
@@ -292,6 +293,7 @@ def strike_trees(y, tables):
     store3(contact.arm_b, sub(p, load3(tables.system.kinematics[contact.b].x)) if contact.b < rigid else p)
     store3(contact.impulse, (0.0, 0.0, 0.0))
     contact.friction, contact.restitution, contact.bias = 0.0, 0.0, 0.0
+    store3(contact.bend, (0.0, 0.0, 0.0))
     collision.counts[CONTACTS] = 1
     for i in range(stepping.bounds.shape[0]):
         stepping.bounds[i].impulse = 0.0

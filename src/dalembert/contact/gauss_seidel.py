@@ -131,8 +131,8 @@ def improve(contact, u, share, rows, at):
     new_n = max(0.0, old_n - share * excess * load(rows, at + INVERSE_NORMAL))
     d_n = new_n - old_n
     step = share * load(rows, at + FRICTION_STEP)
-    new_t = old_t - step * (u[1] + load(rows, at + RESPONSE + 1) * d_n)
-    new_s = old_s - step * (u[2] + load(rows, at + RESPONSE + 2) * d_n)
+    new_t = old_t - step * (u[1] + contact.bend[1] + load(rows, at + RESPONSE + 1) * d_n)
+    new_s = old_s - step * (u[2] + contact.bend[2] + load(rows, at + RESPONSE + 2) * d_n)
     most = contact.friction * new_n
     size = new_t * new_t + new_s * new_s
     if size > most * most:
@@ -269,7 +269,7 @@ def best_fraction(island, tables):
         impulse = world_impulse(n, t, s, d[0], d[1], d[2])
         arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
         first = dot(impulse, relative_velocity(before, contact, arm_a, arm_b))
-        slope += first + contact.bias * d[0]
+        slope += first + contact.bias * d[0] + contact.bend[1] * d[1] + contact.bend[2] * d[2]
         curvature += dot(impulse, relative_velocity(motion, contact, arm_a, arm_b)) - first
     return min(1.0, max(0.0, -slope / curvature)) if curvature > 0.0 else 0.0
 

@@ -45,6 +45,7 @@ from .restitution import (
     SWEEPS,
     does_not_rest,
     gap_bias,
+    gap_rate,
     interpolate,
     kept_share,
     largest_share,
@@ -333,7 +334,7 @@ def bias_of(row, h, tables):
         gap = max(bound.gap, 0.0)
         return gap / h, bound.impulse > 0.0 or gap <= CLOSED * slop
     contact = tables.collision.contacts[row.contact]
-    return gap_bias(contact, h, tables.stepping.options[0].kept), touches(contact, slop)
+    return gap_rate(contact, h, tables.stepping.options[0].kept), touches(contact, slop)
 
 
 @njit

@@ -72,15 +72,21 @@ NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all wit
 
 
 @inlined
-def gap_bias(contact, h, kept):
-    """The bias of the normal velocity without restitution: gap / h. A contact that bore force keeps it over a gap of at most
-    `kept` (m).
+def gap_rate(contact, h, kept):
+    """The velocity at which the gap of a contact would close within h (s), gap / h. A contact that bore force keeps it over a
+    gap of at most `kept` (m).
 
     Otherwise gaps of nanometres would decide which of four corners on the ground bear force, and the forces in a pile at rest
     would move from contact to contact, by as much as its weight, to close them.
     """
     gap = max(contact.separation, 0.0)
     return 0.0 if contact.impulse[0] > 0.0 and gap <= kept else gap / h
+
+
+@inlined
+def gap_bias(contact, h, kept):
+    """The bias of the normal velocity without restitution: that rate, and the bend of the contact."""
+    return gap_rate(contact, h, kept) + contact.bend[0]
 
 
 @inlined
@@ -101,7 +107,7 @@ def bounces_now(contact, h, slop, w, v, kick):
     if contact.restitution <= 0.0 or w >= 0.0:
         return False
     least = 0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
-    return does_not_rest(w, v, gap_bias(contact, h, slop), touches(contact, slop), contact.restitution, least)
+    return does_not_rest(w, v, gap_rate(contact, h, slop), touches(contact, slop), contact.restitution, least)
 
 
 @inlined

@@ -49,6 +49,7 @@ from ..model.tables import (
     PROJECTION_WORK,
     STATE_SIZE,
 )
+from .curved_paths import AT_START
 from .fast import forget_struck
 from .free_motion import advance, advance_trees
 from .joints import add_impulses, book_reaction
@@ -141,6 +142,7 @@ def save_memory(stepping):
         saved[2 * body], saved[2 * body + 1] = passes[body], waits[body]
     copy(stepping.saved_aims, stepping.aims)
     copy(stepping.saved_bears, stepping.bears)
+    copy(stepping.saved_last_speeds, stepping.last_speeds)
     copy(stepping.saved_bounds, stepping.numbers_of_bounds)
     copy(stepping.saved_soft, stepping.numbers_of_soft)
 
@@ -153,6 +155,7 @@ def restore_memory(stepping):
         passes[body], waits[body] = saved[2 * body], saved[2 * body + 1]
     copy(stepping.aims, stepping.saved_aims)
     copy(stepping.bears, stepping.saved_bears)
+    copy(stepping.last_speeds, stepping.saved_last_speeds)
     copy(stepping.numbers_of_bounds, stepping.saved_bounds)
     copy(stepping.numbers_of_soft, stepping.saved_soft)
 
@@ -179,6 +182,7 @@ def reset_memory(stepping):
     passes, waits = stepping.passes, stepping.waits
     clear(stepping.aims)
     clear(stepping.bears)
+    stepping.report[0].jolted = AT_START
     for body in range(passes.shape[0]):
         passes[body], waits[body] = 0, 0
 
@@ -234,7 +238,7 @@ def step(t, y, dydt, tables):
     copy(stepping.saved, y)
     save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
-    was_fast, impacts, held = stepping.options[0].fast != 0, report.impacts, report.held
+    was_fast, impacts, held, jolted = stepping.options[0].fast != 0, report.impacts, report.held, report.jolted
     forget_struck(stepping)
     report.unnoted, report.unstored, report.kept, report.way_residual, report.way_aim = 0, 0, 0, 0.0, 1.0
     if was_fast:
@@ -257,7 +261,7 @@ def step(t, y, dydt, tables):
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         forget_struck(stepping)
-        report.impacts, report.held = impacts, held
+        report.impacts, report.held, report.jolted = impacts, held, jolted
         if was_fast:
             copy(y, stepping.origin)
         restore_start(was_fast, status, tables)

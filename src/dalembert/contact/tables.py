@@ -44,13 +44,13 @@ OPTIONS = np.dtype(
 # contacts are of this step, and not there yet; `unstored`: whether they are to be stored for the next; `way_residual`,
 # `way_aim`: of its worst impact in free motion (m/s); `kept`: whether the state of collision detection is saved, should this
 # step be made again; `passed`: whether this step was begun before, and nothing met in its first half; `wants_continuous`:
-# whether continuous detection was needed.
+# whether continuous detection was needed; `jolted`: whether there were impacts since the last middle of a step.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
      ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
      ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("unstored", "i8"),
-     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8"), ("left", "i8")],
+     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8"), ("left", "i8"), ("jolted", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -309,6 +309,10 @@ class Stepping(NamedTuple):
     led: Any = column(
         "packed", unit="N s, N m s", doc="what forces add to P and L of bodies in flight before an impact"
     )
+    last_speeds: Any = column(
+        "3 * bodies", unit="m/s", doc="of bodies in contact at the last middle, see `curved_paths`"
+    )
+    saved_last_speeds: Any = column("3 * bodies", unit="m/s", doc="these at the start of the step")
     aims: Any = column(
         "bodies",
         unit="m/s",

@@ -53,7 +53,7 @@ LEAST_STRUCK = 64  # rows of the table of impacts in free motion, once something
 MANY = 32  # colliders of a scene whose large islands are swept in groups of pairs
 
 # What a checkpoint has of the records
-SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0)}
+SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0), "jolted": (0.0, 2.0)}
 SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0), "fast": (0.0, 1.0)}
 SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
 SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
@@ -499,6 +499,7 @@ class ContactStepper(FixedStepper):
             Field("waits", tables.waits, 0, LARGE),
             Field("aims", tables.aims, 0.0),
             Field("bears", tables.bears, 0.0, 1.0),
+            Field("last speeds", tables.last_speeds),
             Field("impulses of joints", tables.joint_impulses),
         ]
 

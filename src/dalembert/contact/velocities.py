@@ -30,6 +30,7 @@ from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
+from .curved_paths import note_velocities, set_bends
 from .fast import (
     bounces_on_way,
     forget_left,
@@ -199,6 +200,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if nearby:
         exchange_nearby(tables)
     end_stage(stepping.timer, SOLVER)
+    remember_velocities(with_forces, nearby, tables)
     if with_forces and options.fast != 0:
         stepping.report[0].unstored = 1
     else:
@@ -227,6 +229,19 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if tables.system.commands.shape[0] > 0:
         call_commands(SETTLE, 0.0, y, stepping.joint_impulses, tables.system)
     return status
+
+
+@njit
+def remember_velocities(with_forces, nearby, tables):
+    """Note the velocities after the impulses of a step, or of an impact on the way, for the next step; whether impacts among
+    a few bodies follow: `nearby`."""
+    if not in_joint_space(tables):
+        note_velocities(tables.stepping.motion, tables)
+    elif tables.collision.counts[CONTACTS] > 0:
+        show_velocities(tables)
+        note_velocities(tables.stepping.search_motion, tables)
+    if with_forces:
+        tables.stepping.report[0].jolted = 1 if nearby else 0
 
 
 @njit
@@ -363,7 +378,10 @@ def fill_rows(h, with_forces, before, y, tables):
                 status = leave_bounces(h, stepping.search_motion, tables)
         if status != OK:
             return status
-        return call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
+        status = call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
+        if status == OK and with_forces and count > 0:
+            set_bends(tables.stepping.search_motion, tables)
+        return status
     load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
     options = tables.stepping.options[0]
     motion = tables.stepping.motion
@@ -375,6 +393,8 @@ def fill_rows(h, with_forces, before, y, tables):
     if status != OK:
         return status
     prepare_rows(tables)
+    if with_forces:
+        set_bends(motion, tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
 

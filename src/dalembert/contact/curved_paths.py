@@ -1,0 +1,129 @@
+"""Contacts that last while bodies turn: where the path of a contact is curved.
+
+The impulses of a step act at one place, and bodies drift from there to the next. A body that rolls, rocks, or slides with
+one end on the ground turns on the way. So a contact that has u⁺ = 0 after one middle of a step has, before the next,
+
+    u⁻ = u⁺ + 2 b,     2 b = h J̇ v,
+
+without any force: it opens if the surfaces curve away from each other along the path, and closes otherwise. With the law
+u⁺ = 0 each impulse p would end this velocity, and do the work p · ½ (u⁻ + u⁺) = p · b: an ellipsoid that rocks on a smooth
+floor would lose half of its energy in two seconds, at 240 steps a second. The law for such a contact is therefore
+
+    u_n⁺ + b_n ≥ 0 ⊥ p_n ≥ 0,     friction opposes u_t⁺ + b_t,
+
+with the *bend* b = ½ (u⁻ − u⁺ of the step before), as far as it is known. Then velocities are −b after a middle and +b
+before the next; the mean over the drift is zero, the gap is the same at each middle, and the impulse does no work. This is
+the law of joints in a step, J (v⁻ + v⁺) = 0 (`joints`), for contacts that stay closed; Coulomb's law has the velocity that
+the contact has half a drift later, where two steps meet.
+
+A contact has a bend if the same features touched in the step before and bore force, and if nothing has hit its bodies
+since. Contacts of bodies that move by command, with other laws than Coulomb's (`surface_laws`), and those of large islands
+that are swept in groups have none.
+"""
+
+import math
+
+from ..collide.islands import LARGE
+from ..collide.tables import ISLANDS, UNSEEN
+from ..core.jit import inlined, njit
+from ..core.math3 import dot, load3, norm, scale, store3, sub
+from ..core.simd import load
+from .gauss_seidel import axes_of
+from .tables import BEFORE, INVERSE_MASS, LINEAR, MOTION, ROW, put_three, relative_velocity, three
+
+AT_START = 2  # `jolted`: velocities were noted where the run began, half a step ago
+SAME = 1e-9  # of its speed: a body whose velocity has changed by less was not hit
+BOUNCE = 2.0  # times the bend: what a contact with restitution moves at before a step that has bounced, or is about to
+STEADY = 0.5  # of the larger of both: bends of two steps that differ by more are no curve
+
+
+@inlined
+def has_bends(island):
+    """Whether contacts of an island have bends."""
+    return island.surfaces == 0 and island.end - island.first < LARGE
+
+
+@njit
+def set_bends(motion, tables):
+    """Write the bend of each contact, from its velocities before this step, in `rows`, and after the last. motion : the
+    velocities of bodies before this step."""
+    collision, stepping = tables.collision, tables.stepping
+    part = 1.0 if stepping.report[0].jolted == AT_START else 0.5
+    for k in range(collision.counts[ISLANDS]):
+        island = collision.islands[k]
+        if not has_bends(island):
+            continue
+        for i in range(island.first, island.end):
+            contact = collision.contacts[i]
+            if contact.after[0] != UNSEEN and drifted(contact.a, motion, tables) and drifted(contact.b, motion, tables):
+                before, old = three(stepping.rows, ROW * i + BEFORE), load3(contact.curve)
+                curve = scale(part, sub(before, load3(contact.after)))
+                known = old[0] != 0.0 or old[1] != 0.0 or old[2] != 0.0
+                bend = bend_of(curve, old if known else curve, before)
+                store3(contact.curve, curve)
+                if lasts(contact, bend, before, stepping.options[0].kept + stepping.options[0].dt * abs(bend[0])):
+                    store3(contact.bend, bend)
+            else:
+                store3(contact.curve, (0.0, 0.0, 0.0))
+
+
+@inlined
+def lasts(contact, bend, before, gap):
+    """Whether a contact bore force or is closed, over a gap of at most so much (m); and does not bounce."""
+    if contact.restitution > 0.0 and abs(before[0]) > BOUNCE * abs(bend[0]):
+        return False
+    return contact.impulse[0] > 0.0 or (contact.separation <= gap and contact.restitution == 0.0)
+
+
+@inlined
+def bend_of(curve, old, before):
+    """The bend at the middle of a step, from what it was on the way there and, a step earlier, `old`, and the velocity u⁻."""
+    normal = 1.5 * curve[0] - 0.5 * old[0]
+    if abs(curve[0] - old[0]) > STEADY * max(abs(curve[0]), abs(old[0])):
+        normal = 0.0
+    normal = max(normal, min(before[0], 0.0))
+    t, s = 1.5 * curve[1] - 0.5 * old[1], 1.5 * curve[2] - 0.5 * old[2]
+    apart = (curve[1] - old[1]) ** 2 + (curve[2] - old[2]) ** 2
+    if apart > STEADY**2 * max(curve[1] ** 2 + curve[2] ** 2, old[1] ** 2 + old[2] ** 2):
+        return (normal, 0.0, 0.0)
+    size, most = t * t + s * s, before[1] ** 2 + before[2] ** 2
+    share = math.sqrt(most / size) if size > most else 1.0
+    return (normal, share * t, share * s)
+
+
+@njit
+def drifted(body, motion, tables):
+    """Whether forces and contacts have not changed the velocity of a body since the last middle of a step; the world counts
+    as such a body, what moves by command does not."""
+    stepping = tables.stepping
+    if body >= tables.system.bodies.shape[0]:
+        return True
+    if load(motion, MOTION * body + INVERSE_MASS) == 0.0:
+        return False
+    if stepping.report[0].jolted != 1:
+        return True
+    now = three(motion, MOTION * body + LINEAR)
+    return norm(sub(now, three(stepping.last_speeds, 3 * body))) <= SAME * norm(now)
+
+
+@njit
+def note_velocities(motion, tables):
+    """Write what `set_bends` needs in the next step: the velocity of each contact that bears force, and those of its bodies.
+    motion : the velocities of bodies after the impulses."""
+    collision, stepping = tables.collision, tables.stepping
+    contacts, bodies = collision.contacts, tables.system.bodies.shape[0]
+    for k in range(collision.counts[ISLANDS]):
+        island = collision.islands[k]
+        bends = has_bends(island)
+        for i in range(island.first, island.end):
+            contact = contacts[i]
+            if not bends:
+                store3(contact.after, (UNSEEN, 0.0, 0.0))
+                store3(contact.curve, (0.0, 0.0, 0.0))
+                continue
+            n, t, s = axes_of(contact)
+            u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+            store3(contact.after, (dot(n, u), dot(t, u), dot(s, u)))
+            for body in (contact.a, contact.b):
+                if body < bodies:
+                    put_three(stepping.last_speeds, 3 * body, three(motion, MOTION * body + LINEAR))
