@@ -104,7 +104,9 @@ def overlaps_of_large(run):
 @SLOW
 def test_impacts_in_groups_are_those_of_contact_by_contact(monkeypatch):
     """Up to the first step in which rounding decides who bounces first."""
-    wide, single = (run_of(heap(restitution=0.5), monkeypatch, which, iterations=200) for which in (True, False))
+    wide, single = (
+        run_of(heap(restitution=0.5, seed=6), monkeypatch, which, iterations=200) for which in (True, False)
+    )
     bounced = 0
     for _ in range(55):
         for run in (wide, single):

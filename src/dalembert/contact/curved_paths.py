@@ -29,6 +29,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import dot, load3, norm, scale, store3, sub
 from ..core.simd import load
 from .gauss_seidel import axes_of
+from .restitution import ELASTIC
 from .tables import BEFORE, INVERSE_MASS, LINEAR, MOTION, ROW, put_three, relative_velocity, three
 
 AT_START = 2  # `jolted`: velocities were noted where the run began, half a step ago
@@ -70,7 +71,7 @@ def set_bends(motion, tables):
 @inlined
 def lasts(contact, bend, before, gap):
     """Whether a contact bore force or is closed, over a gap of at most so much (m); and does not bounce."""
-    if contact.restitution > 0.0 and abs(before[0]) > BOUNCE * abs(bend[0]):
+    if contact.restitution > ELASTIC or (contact.restitution > 0.0 and abs(before[0]) > BOUNCE * abs(bend[0])):
         return False
     return contact.impulse[0] > 0.0 or (contact.separation <= gap and contact.restitution == 0.0)
 

@@ -117,9 +117,11 @@ def moves_little(tables):
 
 @njit
 def show_start(tables):
-    """The same of the velocities in the kinematics table."""
-    out, bodies = tables.stepping.search_motion, tables.system.bodies
-    for i in range(tables.stepping.thickness.shape[0]):
+    """The same of the velocities in the kinematics table; the world does not move."""
+    out, bodies, world = tables.stepping.search_motion, tables.system.bodies, tables.stepping.thickness.shape[0]
+    put_three(out, MOTION * world + LINEAR, (0.0, 0.0, 0.0))
+    put_three(out, MOTION * world + ANGULAR, (0.0, 0.0, 0.0))
+    for i in range(world):
         kin = tables.system.kinematics[i]
         put_three(out, MOTION * i + LINEAR, load3(kin.v))
         put_three(out, MOTION * i + ANGULAR, load3(kin.omega))
