@@ -202,11 +202,12 @@ The table gives relative errors of contact in time steps of 1/240 s, with each s
 
 {errors}
 
-A contact that lasts while bodies turn has an error of second order in the step ([how](step-of-contact.md#contacts-on-curved-paths)).
-In time steps a bounce of bodies in flight happens where and when they meet. Where a body also bears other forces of contact, is
-joined to others, or turns while it lands, it happens in the middle of the step that contains it, with an error of first order
-in the step. By events every impact happens at its exact time. The next table has what the runs report themselves: the largest
-residual of Coulomb's law in any step, and the relative energy error.
+A contact that lasts while bodies turn has an error of second order
+([how](step-of-contact.md#contacts-on-curved-paths)). In time steps a bounce of bodies in flight happens where and when they
+meet. Where a body also bears other forces of contact, is joined to others, or turns while it lands, it happens in the middle
+of the step that contains it, with an error of first order in the step. By events every impact happens at its exact time. The
+next table has what the runs report themselves: the largest residual of Coulomb's law in any step, and the relative
+energy error.
 
 {residuals}
 """

@@ -11,14 +11,18 @@ floor would lose half of its energy in two seconds, at 240 steps a second. The l
 
     u_n⁺ + b_n ≥ 0 ⊥ p_n ≥ 0,     friction opposes u_t⁺ + b_t,
 
-with the *bend* b = ½ (u⁻ − u⁺ of the step before), as far as it is known. Then velocities are −b after a middle and +b
-before the next; the mean over the drift is zero, the gap is the same at each middle, and the impulse does no work. This is
-the law of joints in a step, J (v⁻ + v⁺) = 0 (`joints`), for contacts that stay closed; Coulomb's law has the velocity that
-the contact has half a drift later, where two steps meet.
+with the *bend* b. Then velocities are −b after a middle and +b before the next; the mean over the drift is zero, the gap is
+the same at each middle, and the impulse does no work. This is the law of joints in a step, J (v⁻ + v⁺) = 0 (`joints`), for
+contacts that stay closed; Coulomb's law has the velocity that the contact has half a drift later, where two steps meet.
 
-A contact has a bend if the same features touched in the step before and bore force, and if nothing has hit its bodies
-since. Contacts of bodies that move by command, with other laws than Coulomb's (`surface_laws`), and those of large islands
-that are swept in groups have none.
+On the last drift the velocity has changed by 2 c = u⁻ − u⁺ of the step before, the *curve* c; on the one before by 2 c′. At
+the middle between the last drift and the next it is b = 3/2 c − 1/2 c′, and p · ½ (u⁻ + u⁺) = ¼ p · (c − 2 c′ + c″).
+
+A contact has a bend if the same features touched in the step before, it bore force or is closed, and nothing has hit its
+bodies since. It has none along a direction in which c and c′ differ by more than half: then the features have moved on, or
+the contact is new. Nor may a bend push bodies apart faster than they approach, or move them faster than they slide, so
+that it brings no energy. Contacts of bodies that move by command, with other laws than Coulomb's (`surface_laws`) or
+perfectly elastic ones, and those of large islands have none.
 """
 
 import math
@@ -35,7 +39,7 @@ from .tables import BEFORE, INVERSE_MASS, LINEAR, MOTION, ROW, put_three, relati
 AT_START = 2  # `jolted`: velocities were noted where the run began, half a step ago
 SAME = 1e-9  # of its speed: a body whose velocity has changed by less was not hit
 BOUNCE = 2.0  # times the bend: what a contact with restitution moves at before a step that has bounced, or is about to
-STEADY = 0.5  # of the larger of both: bends of two steps that differ by more are no curve
+STEADY = 0.5  # of the larger of both: what changed by more from drift to drift is no curve
 
 
 @inlined
@@ -78,7 +82,7 @@ def lasts(contact, bend, before, gap):
 
 @inlined
 def bend_of(curve, old, before):
-    """The bend at the middle of a step, from what it was on the way there and, a step earlier, `old`, and the velocity u⁻."""
+    """The bend (n, t, s), from the curve of the last drift and that of the one before, and the velocity u⁻."""
     normal = 1.5 * curve[0] - 0.5 * old[0]
     if abs(curve[0] - old[0]) > STEADY * max(abs(curve[0]), abs(old[0])):
         normal = 0.0
@@ -109,7 +113,7 @@ def drifted(body, motion, tables):
 
 @njit
 def note_velocities(motion, tables):
-    """Write what `set_bends` needs in the next step: the velocity of each contact that bears force, and those of its bodies.
+    """Write what `set_bends` needs in the next step: the velocity of each contact, and those of its bodies.
     motion : the velocities of bodies after the impulses."""
     collision, stepping = tables.collision, tables.stepping
     contacts, bodies = collision.contacts, tables.system.bodies.shape[0]
