@@ -146,7 +146,7 @@ def test_applied_forces_do_what_a_load_of_the_scene_does(coordinates):
         np.testing.assert_allclose(by_hand[name].position, by_load[name].position, atol=1e-7)
     assert by_hand.report.work["applied forces"] == pytest.approx(by_load.report.work["push"], rel=1e-6)
     assert by_hand.report.energy_residual == pytest.approx(by_load.report.energy_residual, rel=0.01)
-    assert by_hand.report.energy_residual < 1e-5
+    assert by_hand.report.energy_residual < 5e-5  # J, of putting overlap right
 
 
 @pytest.mark.parametrize("name", ["bounds", "bounds in joint coordinates", "splitting", "rk4",

@@ -53,6 +53,8 @@ def set_bends(motion, tables):
     """Write the bend of each contact, from its velocities before this step, in `rows`, and after the last. motion : the
     velocities of bodies before this step."""
     collision, stepping = tables.collision, tables.stepping
+    if tables.system.settings[0].stepped != 0:
+        return  # particles push bodies between two middles
     part = 1.0 if stepping.report[0].jolted == AT_START else 0.5
     for k in range(collision.counts[ISLANDS]):
         island = collision.islands[k]
