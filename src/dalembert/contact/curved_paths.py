@@ -22,7 +22,7 @@ A contact has a bend if the same features touched in the step before, it bore fo
 bodies since. It has none along a direction in which c and c′ differ by more than half: then the features have moved on, or
 the contact is new. Nor may a bend push bodies apart faster than they approach, or move them faster than they slide, so
 that it brings no energy. Contacts of bodies that move by command, with other laws than Coulomb's (`surface_laws`) or
-perfectly elastic ones, and those of large islands have none.
+perfectly elastic ones, and those of large islands have none, nor do those beside particles with steps of their own.
 """
 
 import math
@@ -43,9 +43,11 @@ STEADY = 0.5  # of the larger of both: what changed by more from drift to drift 
 
 
 @inlined
-def has_bends(island):
-    """Whether contacts of an island have bends."""
-    return island.surfaces == 0 and island.end - island.first < LARGE
+def has_bends(island, tables):
+    """Whether contacts of an island have bends; none beside particles with steps of their own, which push bodies between two
+    middles."""
+    plain = island.surfaces == 0 and island.end - island.first < LARGE
+    return plain and tables.system.settings[0].stepped == 0
 
 
 @njit
@@ -53,12 +55,10 @@ def set_bends(motion, tables):
     """Write the bend of each contact, from its velocities before this step, in `rows`, and after the last. motion : the
     velocities of bodies before this step."""
     collision, stepping = tables.collision, tables.stepping
-    if tables.system.settings[0].stepped != 0:
-        return  # particles push bodies between two middles
     part = 1.0 if stepping.report[0].jolted == AT_START else 0.5
     for k in range(collision.counts[ISLANDS]):
         island = collision.islands[k]
-        if not has_bends(island):
+        if not has_bends(island, tables):
             continue
         for i in range(island.first, island.end):
             contact = collision.contacts[i]
@@ -121,7 +121,7 @@ def note_velocities(motion, tables):
     contacts, bodies = collision.contacts, tables.system.bodies.shape[0]
     for k in range(collision.counts[ISLANDS]):
         island = collision.islands[k]
-        bends = has_bends(island)
+        bends = has_bends(island, tables)
         for i in range(island.first, island.end):
             contact = contacts[i]
             if not bends:

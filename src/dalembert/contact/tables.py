@@ -44,7 +44,8 @@ OPTIONS = np.dtype(
 # contacts are of this step, and not there yet; `unstored`: whether they are to be stored for the next; `way_residual`,
 # `way_aim`: of its worst impact in free motion (m/s); `kept`: whether the state of collision detection is saved, should this
 # step be made again; `passed`: whether this step was begun before, and nothing met in its first half; `wants_continuous`:
-# whether continuous detection was needed; `jolted`: whether there were impacts since the last middle of a step.
+# whether continuous detection was needed; `jolted`: whether there were impacts since the last middle of a
+# step, 0 or 1; 2 before the first (`curved_paths.AT_START`).
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
