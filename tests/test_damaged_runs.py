@@ -225,6 +225,15 @@ def test_files_are_read_by_one_process(saved, tmp_path):
     assert reader._process is not first
 
 
+def test_an_order_that_comes_as_the_process_ends_for_want_of_orders_is_given_again(saved, monkeypatch):
+    """The order is in the pipe, as the process has stopped to wait for one."""
+    reader = Reader()
+    monkeypatch.setattr(netcdf_reader, "BOOT", STOPS)
+    reader._process, reader._owner = netcdf_reader._start(), os.getpid()
+    monkeypatch.undo()
+    assert "position" in reader.read(saved)
+
+
 def test_threads_may_read_at_the_same_time(saved):
     found = []
     threads = [threading.Thread(target=lambda: found.append(READER.read(saved))) for _ in range(4)]

@@ -215,7 +215,7 @@ class Collision(NamedTuple):
     rule_values: Any = column("2 * rules", unit="1", writer="collide.build", doc="their friction and restitution")
     scratch: Any = column("SCRATCH", unit="any", fill=np.nan, writer="collide", doc="workspace of the narrow phase")
     pairs: Any = column(
-        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s", writer="collide.broad_phase",
+        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s, after m/s", writer="collide.broad_phase",
         used="counts[PAIRS]", doc="all that may touch; each stays in its row until the last one takes its place",
     )  # fmt: skip
     order: Any = column(
@@ -257,7 +257,8 @@ class Collision(NamedTuple):
     )
     contacts: Any = column(
         "contacts", CONTACT, used="counts[CONTACTS]", writer="collide.detect", doc="points of contact",
-        unit="position m, frame 1, arm_a m, arm_b m, separation m, friction 1, restitution 1, bias m/s, impulse N s",
+        unit="position m, frame 1, arm_a m, arm_b m, separation m, friction 1, restitution 1, bias m/s, bend m/s, curve m/s, after m/s, "
+        "impulse N s",
     )  # fmt: skip
     linked: Any = column(
         "bodies + 1", np.int64, fill=FREE, writer="contact.solvers",
@@ -305,7 +306,9 @@ class Collision(NamedTuple):
     )
     job_queue: Any = column("0", np.int64, writer="core.thread_pool", doc="see `core.thread_pool`")
     # What `restore_detection` puts back
-    saved_pairs: Any = column("pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s", writer="contact.step")
+    saved_pairs: Any = column(
+        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s, after m/s", writer="contact.step"
+    )
     saved_manifolds: Any = column("pairs", MANIFOLD, unit="normal 1, position m, separation m", writer="contact.step")
     saved_places: Any = column(
         "colliders", PLACE, writer="contact.step",

@@ -71,6 +71,7 @@ SECONDS = 5.0  # of processor time for any file, and
 BYTES_A_SECOND = 20e6  # of the file beside
 WAIT = 12.0  # times as long by the clock, as the computer may have other things to do
 HEADER = 4 * MAX_TEXT  # bytes
+END = 5.0  # s, for a process that has closed its pipes to end
 BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dalembert.simulation.netcdf_child import main; main()"
 
 
@@ -86,27 +87,10 @@ class Reader:
         """The dataset of a file. Raises TrajectoryError for files that are damaged or take too long."""
         seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND
         with self._lock:
-            process = self._ask({"path": str(path.absolute()), "seconds": seconds})
-            late = threading.Event()
-
-            def stop() -> None:
-                late.set()
-                _kill(process)
-
-            clock = threading.Timer(WAIT * seconds, stop)
-            clock.daemon = True
-            clock.start()
-            try:
-                header, arrays = _answer(process.stdout)  # type: ignore[arg-type]
-            except BaseException as error:
-                self._stop(process)
-                if late.is_set():
-                    raise _unreadable(path, f"reading it takes more than {WAIT * seconds:.0f} s") from None
-                if isinstance(error, EOFError):
-                    raise _unreadable(path, _ended(process.returncode, seconds)) from None
-                raise
-            finally:
-                clock.cancel()
+            answer = self._answer(path, seconds) or self._answer(path, seconds)
+            if answer is None:
+                raise _unreadable(path, _ended(0, seconds))
+            process, header, arrays = answer
             if "error" in header:
                 if not hasattr(os, "fork"):  # the process has read it itself, and HDF5 may have been harmed
                     self._stop(process)
@@ -115,6 +99,35 @@ class Reader:
             return _dataset(header, arrays)
         except Exception as error:  # xarray raises many kinds
             raise _unreadable(path, str(error) or type(error).__name__) from error
+
+    def _answer(self, path: Path, seconds: float) -> tuple[subprocess.Popen[bytes], dict[str, Any], list[Any]] | None:
+        """The process and what it answers; None if it had no orders for long, and ended as this one was on its way."""
+        process = self._ask({"path": str(path.absolute()), "seconds": seconds})
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            _kill(process)
+
+        clock = threading.Timer(WAIT * seconds, stop)
+        clock.daemon = True
+        clock.start()
+        try:
+            return process, *_answer(process.stdout)  # type: ignore[arg-type]
+        except BaseException as error:
+            if isinstance(error, EOFError):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(END)
+            self._stop(process)
+            if late.is_set():
+                raise _unreadable(path, f"reading it takes more than {WAIT * seconds:.0f} s") from None
+            if not isinstance(error, EOFError):
+                raise
+            if process.returncode == 0:
+                return None
+            raise _unreadable(path, _ended(process.returncode, seconds)) from None
+        finally:
+            clock.cancel()
 
     def _ask(self, order: dict[str, Any]) -> subprocess.Popen[bytes]:
         """Give the order to the process, or to a new one where it has ended."""
