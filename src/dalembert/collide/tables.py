@@ -257,8 +257,8 @@ class Collision(NamedTuple):
     )
     contacts: Any = column(
         "contacts", CONTACT, used="counts[CONTACTS]", writer="collide.detect", doc="points of contact",
-        unit="position m, frame 1, arm_a m, arm_b m, separation m, friction 1, restitution 1, bias m/s, bend m/s, curve m/s, after m/s, "
-        "impulse N s",
+        unit="position m, frame 1, arm_a m, arm_b m, separation m, friction 1, restitution 1, bias m/s, bend m/s, curve m/s, "
+        "after m/s, impulse N s",
     )  # fmt: skip
     linked: Any = column(
         "bodies + 1", np.int64, fill=FREE, writer="contact.solvers",
