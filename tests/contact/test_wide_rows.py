@@ -105,7 +105,7 @@ def overlaps_of_large(run):
 def test_impacts_in_groups_are_those_of_contact_by_contact(monkeypatch):
     """Up to the first step in which rounding decides who bounces first."""
     wide, single = (
-        run_of(heap(restitution=0.5, seed=6), monkeypatch, which, iterations=200) for which in (True, False)
+        run_of(heap(restitution=0.5, seed=3), monkeypatch, which, iterations=200) for which in (True, False)
     )
     bounced = 0
     for _ in range(55):

@@ -24,7 +24,7 @@ BOUNDS = {
     "collide.narrow_phase.general_entry": (98, 166), "collide.narrow_phase.hull_entry": (88, 185),
     "collide.narrow_phase.box_entry": (72, 144), "deformable.contact.particle_detect_entry": (113, 210),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
-    "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (96, 178),
+    "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (98, 178),
     "contact.mechanism_impacts.impacts_entry": (94, 160),
     "contact.joint_space_continuous.joint_space_continuous_entry": (110, 220),
     "contact.wide_rows.wide_entry": (117, 275), "dynamics.cables.cables_entry": (83, 180),

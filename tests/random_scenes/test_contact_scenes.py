@@ -41,11 +41,13 @@ def test_the_checks_find_what_is_wrong():
     scene = random_contact_scene(3, bounce=False, joints=False)
     run, watch = watched_run(scene, 150)
     contacts, impacts = watch.contacts, watch.impacts
-    k = max((i for i in range(150) if impacts[i + 1] == impacts[i]), key=lambda i: len(contacts[i]))
+    residual = run.trajectory.contact_residual.values
+    calm = [i for i in range(150) if impacts[i + 1] == impacts[i] and residual[i + 1] > 3.0 * LAW]
+    k = max(calm, key=lambda i: len(contacts[i]))
     step = Step(scene, run.trajectory, k, contacts[k], float(run._driver._tables.options.kept[0]), watch.bends[k])
-    reported = float(run.trajectory.contact_residual.values[k + 1])
+    reported = float(residual[k + 1])
     assert contacts[k] and not step.newton_problems() and not step.law_problems(reported)
-    assert reported > 3.0 * LAW and step.law_problems(reported - 3.0 * LAW)
+    assert step.law_problems(reported - 3.0 * LAW)
     for contact in contacts[k]:
         contact.force[:] *= 1.0 + 1e-6
     assert step.newton_problems()

@@ -73,6 +73,10 @@ DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in 
 DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in motion
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
+CLOSED = 1e-3  # of that depth: over a gap that is smaller, an impact happens at once
+STEEP = (
+    8.0  # times as fast as the two approach each other where they meet, at most, do points of them move past each other
+)
 FARTHER = 0.02  # of that depth: pairs that approach each other by less in the rest of a half step do not meet
 MOST_ADVANCES = 2000  # of one pair
 GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most
@@ -347,6 +351,9 @@ def time_of_impact(pair, n, h, y, tables):
         u_b = add(v_b, cross(omega_b, sub(p, x_b)))
         u = dot(n, sub(u_b, u_a))
         if s <= TOUCH * depth and goes_too_deep(s, u, h - t, depth, allowed):
+            if closes_soon(s, u, h - t, most, depth):
+                t -= s / u
+                continue
             note_impact(a, b, n, p, stepping.impact)
             return t
         approach = max(0.0, -dot(n, along)) + turning
@@ -368,6 +375,18 @@ def goes_too_deep(s, u, h, depth, allowed):
     and, if it may be deep, approaches by more than FARTHER of `depth` (m) in that time. Impulses end an approach only to
     their residual, so a pair that is as deep already would meet again at once."""
     return s + u * h < -allowed and (allowed == 0.0 or u * h < -FARTHER * depth)
+
+
+# An impact over a gap takes its arms to the middle of the gap, and turns bodies by friction with arms that are too long.
+# Steps of s/|u|, where u is the velocity of the nearest points, close the gap quadratically. They are not safe, as others
+# of their points may be faster; but while none is faster than STEEP |u|, none goes deeper than STEEP s.
+
+
+@inlined
+def closes_soon(s, u, h, most, depth):
+    """Whether a pair at the separation s (m), whose nearest points approach at the velocity u (m/s), closes that gap within
+    h (s). most : the largest velocity (m/s) at which points of the two may approach each other."""
+    return s > CLOSED * depth and -u * STEEP >= most and s < -u * h
 
 
 @inlined

@@ -38,6 +38,7 @@ from ..scene.shapes.base import HALF_SPACE, MESH
 from .continuous import (
     TOUCH,
     allowed_depth,
+    closes_soon,
     front_of,
     gap_bound,
     goes_too_deep,
@@ -179,6 +180,8 @@ def time_in_safety(pair, k, h, y, tables):
             n = scale(-1.0, front)
     u = dot(n, sub(velocity_at(p, way_b), velocity_at(p, way_a)))
     if s <= TOUCH * depth and goes_too_deep(s, u, h, depth, allowed):
+        if closes_soon(s, u, h, most, depth):
+            return -s / u
         note_impact(a, b, n, p, stepping.impact)
         return -1.0
     if s > TOUCH * depth and most * h <= s + allowed:
