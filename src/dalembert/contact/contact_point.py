@@ -14,6 +14,7 @@ class Contact:
 
     a, b : names of bodies or obstacles. position : m. normal : unit, from a to b. separation : m, negative where they
     overlap. force : N, on b, the mean over the step; torque : N m, likewise, of friction against rolling and spinning.
+    In a step in which an impact follows, the points of a pair are one, with their moment about it as torque.
     """
 
     a: str

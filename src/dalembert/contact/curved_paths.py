@@ -20,9 +20,9 @@ the middle between the last drift and the next it is b = 3/2 c − 1/2 c′, and
 
 A contact has a bend if the same features touched in the step before, it bore force or is closed, and nothing has hit its
 bodies since. It has none along a direction in which c and c′ differ by more than half: then the features have moved on, or
-the contact is new. Nor may a bend push bodies apart faster than they approach, or move them faster than they slide, so
-that it brings no energy. Contacts of bodies that move by command, with other laws than Coulomb's (`surface_laws`) or
-perfectly elastic ones, and those of large islands have none, nor do those beside particles with steps of their own.
+the contact is new. Nor may a bend push bodies apart faster than they approach, or move them faster than they slide, so that
+it brings no energy. Compliant and perfectly elastic contacts, and those of large islands have none, nor do those beside
+particles with steps of their own.
 """
 
 import math
@@ -34,7 +34,17 @@ from ..core.math3 import dot, load3, norm, scale, store3, sub
 from ..core.simd import load
 from .gauss_seidel import axes_of
 from .restitution import ELASTIC
-from .tables import BEFORE, INVERSE_MASS, LINEAR, MOTION, ROW, put_three, relative_velocity, three
+from .tables import (
+    BEFORE,
+    INVERSE_MASS,
+    LINEAR,
+    MOTION,
+    ROW,
+    in_joint_space,
+    put_three,
+    relative_velocity,
+    three,
+)
 
 AT_START = 2  # `jolted`: velocities were noted where the run began, half a step ago
 SAME = 1e-9  # of its speed: a body whose velocity has changed by less was not hit
@@ -45,9 +55,8 @@ STEADY = 0.5  # of the larger of both: what changed by more from drift to drift 
 @inlined
 def has_bends(island, tables):
     """Whether contacts of an island have bends; none beside particles with steps of their own, which push bodies between two
-    middles."""
-    plain = island.surfaces == 0 and island.end - island.first < LARGE
-    return plain and tables.system.settings[0].stepped == 0
+    middles. Those of compliant contacts are removed later (`surface_laws.fill_law`)."""
+    return island.end - island.first < LARGE and tables.system.settings[0].stepped == 0
 
 
 @njit
@@ -65,7 +74,8 @@ def set_bends(motion, tables):
             if contact.after[0] != UNSEEN and drifted(contact.a, motion, tables) and drifted(contact.b, motion, tables):
                 before, old = three(stepping.rows, ROW * i + BEFORE), load3(contact.curve)
                 curve = scale(part, sub(before, load3(contact.after)))
-                known = old[0] != 0.0 or old[1] != 0.0 or old[2] != 0.0
+                driven = is_driven(contact.a, motion, tables) or is_driven(contact.b, motion, tables)
+                known = driven or old[0] != 0.0 or old[1] != 0.0 or old[2] != 0.0
                 bend = bend_of(curve, old if known else curve, before)
                 store3(contact.curve, curve)
                 if lasts(contact, bend, before, stepping.options[0].kept + stepping.options[0].dt * abs(bend[0])):
@@ -98,16 +108,17 @@ def bend_of(curve, old, before):
     return (normal, share * t, share * s)
 
 
+@inlined
+def is_driven(body, motion, tables):
+    """Whether a body moves by command."""
+    return body < tables.system.bodies.shape[0] and load(motion, MOTION * body + INVERSE_MASS) == 0.0
+
+
 @njit
 def drifted(body, motion, tables):
-    """Whether forces and contacts have not changed the velocity of a body since the last middle of a step; the world counts
-    as such a body, what moves by command does not."""
+    """Whether impulses have not changed the velocity of a body since the last middle of a step."""
     stepping = tables.stepping
-    if body >= tables.system.bodies.shape[0]:
-        return True
-    if load(motion, MOTION * body + INVERSE_MASS) == 0.0:
-        return False
-    if stepping.report[0].jolted != 1:
+    if stepping.report[0].jolted != 1 or body >= tables.system.bodies.shape[0] or is_driven(body, motion, tables):
         return True
     now = three(motion, MOTION * body + LINEAR)
     return norm(sub(now, three(stepping.last_speeds, 3 * body))) <= SAME * norm(now)
@@ -116,8 +127,8 @@ def drifted(body, motion, tables):
 @njit
 def note_velocities(motion, tables):
     """Write what `set_bends` needs in the next step: the velocity of each contact, and those of its bodies.
-    motion : the velocities of bodies after the impulses."""
-    collision, stepping = tables.collision, tables.stepping
+    motion : the velocities of bodies after the impulses; in joint coordinates those of contacts are in `contact_rates`."""
+    collision, stepping, trees = tables.collision, tables.stepping, in_joint_space(tables)
     contacts, bodies = collision.contacts, tables.system.bodies.shape[0]
     for k in range(collision.counts[ISLANDS]):
         island = collision.islands[k]
@@ -128,9 +139,12 @@ def note_velocities(motion, tables):
                 store3(contact.after, (UNSEEN, 0.0, 0.0))
                 store3(contact.curve, (0.0, 0.0, 0.0))
                 continue
-            n, t, s = axes_of(contact)
-            u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-            store3(contact.after, (dot(n, u), dot(t, u), dot(s, u)))
+            if trees:
+                store3(contact.after, three(stepping.contact_rates, 3 * i))
+            else:
+                n, t, s = axes_of(contact)
+                u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
+                store3(contact.after, (dot(n, u), dot(t, u), dot(s, u)))
             for body in (contact.a, contact.b):
                 if body < bodies:
                     put_three(stepping.last_speeds, 3 * body, three(motion, MOTION * body + LINEAR))

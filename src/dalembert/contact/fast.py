@@ -32,7 +32,9 @@ from .tables import (
     LINEAR,
     MOTION,
     MOVES_LITTLE,
+    NOTE_TORQUES,
     call_coordinates,
+    call_surfaces,
     in_joint_space,
     put_three,
     relative_velocity,
@@ -498,16 +500,18 @@ def note_impulse(a, b, position, axes, impulse, tables):
         row.a, row.b = a, b
         store3(row.position, position)
         store3(row.impulse, (0.0, 0.0, 0.0))
+        store3(row.moment, (0.0, 0.0, 0.0))
         for k in range(3):
             row.frame[k], row.frame[3 + k], row.frame[6 + k] = axes[0][k], axes[1][k], axes[2][k]
     n, t, s = axes_of(row)
     store3(row.impulse, add(load3(row.impulse), (dot(n, impulse), dot(t, impulse), dot(s, impulse))))
+    store3(row.moment, add(load3(row.moment), cross(sub(position, load3(row.position)), impulse)))
     return True
 
 
 @njit
 def note_contacts(begin, end, tables):
-    """Add the impulses of contacts begin … end. Returns whether there was room."""
+    """Add the impulses of contacts begin … end, where surfaces resist turning of all. Returns whether there was room."""
     contacts, pairs = tables.collision.contacts, tables.collision.pairs
     for i in range(begin, end):
         contact = contacts[i]
@@ -516,7 +520,17 @@ def note_contacts(begin, end, tables):
             pair, push = pairs[contact.pair], world_impulse(axes[0], axes[1], axes[2], p[0], p[1], p[2])
             if not note_impulse(pair.a, pair.b, load3(contact.position), axes, push, tables):
                 return False
+    call_surfaces(NOTE_TORQUES, 0.0, tables.stepping.motion, tables)
     return True
+
+
+@njit
+def note_torque(a, b, torque, stepping):
+    """Add an angular impulse (N m s, world axes) on collider b, and its opposite on a, to what impulses did to the two."""
+    number = stepping.struck_slots[slot_of(a, b, stepping.struck, stepping.struck_slots)] - 1
+    if number >= 0:
+        row = stepping.struck[number]
+        store3(row.moment, add(load3(row.moment), torque))
 
 
 @njit

@@ -39,6 +39,7 @@ from .surface_laws import (
     improve_impulse,
     improve_torque,
     mark_surfaces,
+    note_torques,
     project_start,
     remember,
     residual_of_law,
@@ -58,6 +59,7 @@ from .tables import (
     DESCRIBE_SURFACES,
     FILL_SURFACES,
     MARK_SURFACES,
+    NOTE_TORQUES,
     PUSH_SURFACES,
     RESIDUAL_OF_SURFACES,
     RESPOND_SURFACES,
@@ -406,6 +408,8 @@ def joint_surfaces_task(task, h, y, out, tables, surfaces, reduced, js):
         book_joint_laws(h, y, tables, surfaces, reduced, js)
     elif task == TAKE_SURFACES:
         take_laws(surfaces)
+    elif task == NOTE_TORQUES:
+        note_torques(tables, surfaces)
     elif task == BEGIN_SURFACES:
         begin_memory(surfaces)
     elif task == RESTORE_SURFACES:

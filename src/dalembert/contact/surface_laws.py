@@ -28,7 +28,8 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add_scaled, dot, load3, scale, store3
 from ..core.simd import load
 from ..core.tables import column, part
-from .cone import natural_map, project_coulomb
+from .cone import coulomb_velocity, natural_map, project_coulomb
+from .fast import note_torque
 from .gauss_seidel import axes_of
 from .island_problem import IslandProblem
 from .rolling import project_torques, stribeck_friction, torque_residual, update_torques
@@ -145,6 +146,7 @@ def fill_law(h, i, contact, law, rows):
     law.reach = math.sqrt(3.0 * load(rows, at + RESPONSE) / trace) if law.turns != 0 else 0.0
     if law.stiffness > 0.0:
         law.gap, contact.separation, contact.restitution = contact.separation, FAR, 0.0
+        store3(contact.bend, (0.0, 0.0, 0.0))  # its spring gives back what the curve of its path takes
         if h == 0.0:
             law.compliance, law.bias = 0.0, CLOSED_TO_IMPULSES
             return
@@ -181,8 +183,8 @@ def improve_impulse(contact, law, u, rows, at):
         inverse = 1.0 / (load(rows, at + RESPONSE) + law.compliance)
     new_n = max(0.0, old_n - excess * inverse)
     d_n, step = new_n - old_n, load(rows, at + FRICTION_STEP)
-    new_t = old_t - step * (u[1] + load(rows, at + RESPONSE + 1) * d_n)
-    new_s = old_s - step * (u[2] + load(rows, at + RESPONSE + 2) * d_n)
+    new_t = old_t - step * (u[1] + contact.bend[1] + load(rows, at + RESPONSE + 1) * d_n)
+    new_s = old_s - step * (u[2] + contact.bend[2] + load(rows, at + RESPONSE + 2) * d_n)
     most = contact.friction * new_n
     size = new_t * new_t + new_s * new_s
     if size > most * most:
@@ -215,10 +217,10 @@ def size_of_torque(d, law):
 @njit
 def residual_of_law(contact, law, u, omega, response):
     """The natural map of one contact at its velocities (n, t, s), m/s: the larger of those of impulse and torque."""
-    p = load3(contact.impulse)
-    sliding = math.sqrt(u[1] * u[1] + u[2] * u[2])
-    u_hat = (u[0] + contact.bias + law.compliance * p[0] + contact.friction * sliding, u[1], u[2])
-    worst = natural_map(p, u_hat, contact.friction, response + law.compliance)
+    p, (u_n, u_t, u_s) = load3(contact.impulse), coulomb_velocity(contact, u)
+    worst = natural_map(
+        p, (u_n + law.compliance * p[0], u_t, u_s), contact.friction, response + law.compliance
+    )  # fmt: skip
     if law.turns != 0:
         k = law.response
         matrix = (k[0], k[1], k[2], k[3], k[4], k[5])
@@ -271,6 +273,17 @@ def book_springs(h, entry, energies, y, surfaces):
     y[dampers] -= taken
     y[entry] += gained + taken
     surfaces.stored[ENERGY] = after
+
+
+@njit
+def note_torques(tables, surfaces):
+    """Add the torques of contacts that bear force to what the step did to their pairs (`tables.STRUCK`)."""
+    collision = tables.collision
+    for i in range(collision.counts[CONTACTS]):
+        contact, law = collision.contacts[i], surfaces.laws[i]
+        if law.turns != 0 and contact.impulse[0] > 0.0:
+            pair = collision.pairs[contact.pair]
+            note_torque(pair.a, pair.b, world_torque(contact, load3(law.torque)), tables.stepping)
 
 
 # Memory -----------------------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ from .surface_laws import (
     improve_impulse,
     improve_torque,
     mark_surfaces,
+    note_torques,
     project_start,
     remember,
     residual_of_law,
@@ -64,6 +65,7 @@ from .tables import (
     INVERSE_INERTIA,
     MARK_SURFACES,
     MOTION,
+    NOTE_TORQUES,
     RESIDUAL_OF_SURFACES,
     RESPONSE,
     RESTORE_SURFACES,
@@ -372,6 +374,8 @@ def surfaces_task(task, h, y, out, tables, surfaces):
         book_laws(h, y, tables, surfaces)
     elif task == TAKE_SURFACES:
         take_laws(surfaces)
+    elif task == NOTE_TORQUES:
+        note_torques(tables, surfaces)
     elif task == BEGIN_SURFACES:
         begin_memory(surfaces)
     elif task == RESTORE_SURFACES:

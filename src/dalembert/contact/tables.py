@@ -56,10 +56,12 @@ REPORT = np.dtype(
 )  # fmt: skip
 
 # What a step with impacts in free motion did to a pair of colliders a, b, but for the last of its solutions, which is in the
-# table of contacts: a point, axes as those of a contact, and the sum of the impulses on b, in these.
+# table of contacts: a point, axes as those of a contact, the sum of the impulses on b, in these, and their moment about the
+# point, with that of friction against turning, in world axes.
 STRUCK = np.dtype(
-    [("a", "i8"), ("b", "i8"), ("position", "f8", 3), ("frame", "f8", 9), ("impulse", "f8", 3)], align=True
-)
+    [("a", "i8"), ("b", "i8"), ("position", "f8", 3), ("frame", "f8", 9), ("impulse", "f8", 3), ("moment", "f8", 3)],
+    align=True,
+)  # fmt: skip
 
 # A force on a coordinate within bounds (see `limits`): its row of the table of forces, its entry in the state's ledger, its
 # bodies, the row of J (of a stop: toward the inside), bounds of the impulse, the bias of the rate, the rate before the
@@ -432,6 +434,7 @@ DESCRIBE_SURFACES = 9  # add the laws of an island to its `IslandProblem`
 TAKE_SURFACES = 10  # the torques that solved it
 BEGIN_SURFACES, RESTORE_SURFACES = 11, 12  # keep the memory of the step before, and put it back
 RESPOND_SURFACES = 13  # the responses in joint coordinates, after REFACTOR
+NOTE_TORQUES = 14  # add the torques to `struck`
 
 
 @inlined

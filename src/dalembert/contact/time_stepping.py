@@ -547,6 +547,7 @@ class ContactStepper(FixedStepper):
                 normal=row.frame[:3].copy(),
                 separation=0.0,
                 force=impulse / self.settings.dt,
+                torque=row.moment / self.settings.dt,
             )
             for row, impulse in zip(struck, impulses_of(struck), strict=True)
         ] + [

@@ -235,13 +235,15 @@ def solve_velocities(h, with_forces, y, dydt, tables):
 def remember_velocities(with_forces, nearby, tables):
     """Note the velocities after the impulses of a step, or of an impact on the way, for the next step; whether impacts among
     a few bodies follow: `nearby`."""
+    stepping = tables.stepping
     if not in_joint_space(tables):
-        note_velocities(tables.stepping.motion, tables)
+        note_velocities(stepping.motion, tables)
     elif tables.collision.counts[CONTACTS] > 0:
+        call_coordinates(RATES, 0.0, stepping.motion, stepping.contact_rates, tables)
         show_velocities(tables)
-        note_velocities(tables.stepping.search_motion, tables)
+        note_velocities(stepping.search_motion, tables)
     if with_forces:
-        tables.stepping.report[0].jolted = 1 if nearby else 0
+        stepping.report[0].jolted = 1 if nearby else 0
 
 
 @njit

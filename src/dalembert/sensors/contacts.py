@@ -81,7 +81,7 @@ def read_contacts(driver: Stepper, model: Model, owners: Owners, x: np.ndarray, 
         ends = [owners.of_collider[struck[side]] for side in ("a", "b")]
         force = impulses_of(struck) / dt
         arms = [struck["position"] - _centers(x, end) for end in ends]
-        parts.append(_made(ends[0], ends[1], struck, force, np.zeros_like(force), arms))
+        parts.append(_made(ends[0], ends[1], struck, force, struck["moment"] / dt, arms))
     asleep = collision.asleep
     if len(before.a) and (asleep > AWAKE).any():
         still = np.ones(len(owners.names), bool)

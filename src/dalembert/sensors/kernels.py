@@ -141,10 +141,11 @@ def add_impacts(h, stepping, sensed):
         row = stepping.struck[i]
         force = scale(1.0 / h, matvec_t(load9(row.frame), load3(row.impulse)))
         a, b = sensed.owners[row.a], sensed.owners[row.b]
-        if a < n:
-            push(6 * a, force, cross(sub(load3(row.position), load_3(sensed.x, 3 * a)), force), -1.0, pushed)
-        if b < n:
-            push(6 * b, force, cross(sub(load3(row.position), load_3(sensed.x, 3 * b)), force), 1.0, pushed)
+        moment = scale(1.0 / h, load3(row.moment))
+        for body, sign in ((a, -1.0), (b, 1.0)):
+            if body < n:
+                arm = sub(load3(row.position), load_3(sensed.x, 3 * body))
+                push(6 * body, force, add(cross(arm, force), moment), sign, pushed)
 
 
 @njit
