@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import dalembert as dal
-from dalembert.gallery import formulations, orbit, spring_chain, stiffness
+from dalembert.gallery import formulations, orbit, rattleback, spring_chain, stiffness
 
 COLORS = {
     "euler": "#b4434d", "midpoint": "#e08a3c", "rk4": "#72767d", "symplectic_euler": "#54a24b", "time_stepping": "#7a5ba6",
@@ -176,10 +176,34 @@ def draw_formulations(_: dal.Simulation, path: Path) -> None:
     made.savefig(path)
 
 
+def draw_rattleback(run: dal.Simulation, path: Path) -> None:
+    """The spin over time, spun either way, and that of the equations of rolling."""
+    settings = {key: value for key, value in rattleback.SETTINGS.items() if key != "duration"}
+    made, (panel,) = figure(1, width=8.0)
+    other = dal.simulate(rattleback.build(-rattleback.SPIN), run.time, **settings)
+    for shown, spin, color in ((run, rattleback.SPIN, "#e45756"), (other, -rattleback.SPIN, "#3566b0")):
+        times = shown.trajectory.times
+        label = f"spun at {spin:+.0f} rad/s"
+        panel.plot(times, shown.trajectory.angular_velocity[:, 0, 2].values, color=color, linewidth=1.6, label=label)
+        panel.plot(
+            times[::8], rattleback.expected(times[::8], spin), "o", color=color, markersize=3.5, markerfacecolor="white",
+            label="equations of rolling",
+        )  # fmt: skip
+    panel.axhline(0.0, color="#72767d", linewidth=0.8)
+    panel.set(
+        xlabel="t, s",
+        ylabel="spin about the vertical, rad/s",
+        title="A rattleback on a rough floor, 960 steps a second",
+    )
+    panel.legend(frameon=False, fontsize=9, loc="lower right")
+    made.savefig(path)
+
+
 DRAWN = {
     "formulations": draw_formulations,
     "galaxy": draw_galaxy,
     "orbit": draw_orbit,
+    "rattleback": draw_rattleback,
     "spring-chain": draw_spring_chain,
     "stiffness": draw_stiffness,
 }  # of the gallery, by scene; fmt: skip

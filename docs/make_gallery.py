@@ -25,9 +25,11 @@ INTRODUCTION = (
 GROUPS = {
     "Mechanisms": ("pendulum", "double-pendulum", "generalized", "formulations", "four-bar", "n-four-bar", "rope", "bead",
                    "trebuchet", "sling", "crane", "factory"),
-    "Rigid bodies in motion": ("tumbling", "top", "tippe-top", "euler-disk", "force-pair", "force-puzzle", "rotation-drift"),
-    "Contact and friction": ("incline", "rolling", "bouncing-ball", "cradle", "billiards", "rocking-block", "dominoes",
-                             "stack", "heavy-on-light", "card-house", "arch", "pyramid", "wall", "pile", "terrain", "siege"),
+    "Rigid bodies in motion": ("tumbling", "top", "tippe-top", "euler-disk", "rattleback", "force-pair", "force-puzzle",
+                               "rotation-drift"),
+    "Contact and friction": ("incline", "rolling", "bicycle", "bouncing-ball", "cradle", "billiards", "rocking-block",
+                             "dominoes", "stack", "heavy-on-light", "card-house", "arch", "pyramid", "wall", "pile",
+                             "terrain", "siege"),
     "Cloth, hair and soft bodies": ("cloth", "cloth-on-sphere", "flag", "net", "hair", "soft-body"),
     "Particles": ("fountain", "galaxy", "orbit", "spring-chain", "stiffness"),
 }  # fmt: skip
@@ -36,6 +38,7 @@ FILMS: dict[str, dict[str, float]] = {
     "double-pendulum": {"until": 6.0}, "trebuchet": {"until": 3.0, "speed": 0.5}, "tippe-top": {"until": 5.0},
     "cradle": {"until": 4.0}, "dominoes": {"until": 1.5, "speed": 0.25}, "terrain": {"until": 4.0, "speed": 0.5},
     "cloth-on-sphere": {"until": 2.0, "speed": 0.5}, "flag": {"until": 5.0},
+    "rattleback": {"until": 4.2},
 }  # fmt: skip
 FILM_SIZE, THUMBNAIL = (640, 360), (240, 180)
 
@@ -44,6 +47,7 @@ BRICKS = [f"brick {row} {column}" for row in range(1, 9) for column in range(1, 
 # What shows best what a scene is about: the instant, s, the ghosts before it, the view.
 PICTURES: dict[str, dict[str, Any]] = {
     "arch": {"time": 1.5, "ground": 0.0, "azimuth": -70},
+    "bicycle": {"time": 0.9, "ghosts": (0.0, 0.45), "ground": 0.0, "azimuth": -70, "elevation": 14},
     "bouncing-ball": {"time": 3.0, "ground": 0.0, "ghosts": (0.0, 0.9, 1.6), "azimuth": -75},
     "cradle": {"time": 1.0, "ghosts": (0.0,), "azimuth": -75},
     "rocking-block": {"time": 0.6, "ghosts": (0.0,), "ground": 0.0, "azimuth": -75},
