@@ -36,9 +36,11 @@ from .island_problem import (
     describe_island,
     room_of_problem,
 )
+from .patches import FACTORIZATIONS, WELL, apply_impulses, find_patch, mark_missed
 from .position_correction import overlap_of_aim
 from .solvers import SOLVERS, ContactSolver
 from .tables import (
+    FINISH_PATCH,
     GIVEN_OF_ISLAND,
     MANY,
     MOTION,
@@ -59,7 +61,7 @@ from .tables import (
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
 # Most factorizations for an island that sweeps left unsolved: where it is large, as many as do not take much longer.
-FINISHING, LEAST_FINISHING, OF_CONTACTS = 250, 20, 200000
+FINISHING, LEAST_FINISHING, OF_CONTACTS = 250, 20, 400000
 MOST_EDGES = MOST_BLOCKS * (MOST_BLOCKS - 1) // 2  # between the blocks of a row
 POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
 
@@ -82,6 +84,13 @@ def load_island(number, velocities, with_laws, tables, work):
     surfaces, or without. Returns whether it could."""
     if not describe_island(number, with_laws, work.island, tables):
         return False
+    load_described(number, velocities, tables, work)
+    return True
+
+
+@njit
+def load_described(number, velocities, tables, work):
+    """The same from what the problem describes, all or a part of an island."""
     counts, step = work.island.counts, work.problem.step[0]
     step.blocks, step.contacts, step.speeds = counts[BLOCKS], counts[PROBLEM_CONTACTS], counts[PROBLEM_SPEEDS]
     step.rows, step.warm = counts[BOUNDS] + counts[EQUATIONS], 1
@@ -111,7 +120,6 @@ def load_island(number, velocities, with_laws, tables, work):
         row.target, row.compliance = work.island.wanted[i], work.island.compliance[i]
         row.least, row.most = -np.inf, np.inf
         row.impulse = 0.0 if in_joint_space(tables) else load(tables.stepping.joint_impulses, coupling.number)
-    return True
 
 
 @njit
@@ -354,16 +362,37 @@ def finish_island(number, tables, work):
     return OK
 
 
+@njit
+def finish_patch(number, tables, work):
+    """Solve the contacts of an island that miss its aim, and those around them; writes `residual` of its row. Returns a
+    status."""
+    island, step, motion = tables.collision.islands[number], work.problem.step[0], tables.stepping.motion
+    if not find_patch(island, work.island, tables):
+        return OK
+    apply_impulses(-1.0, work.island, tables)
+    load_described(number, motion, tables, work)
+    step.max_iterations, step.tolerance = FACTORIZATIONS, WELL * island.aim
+    status = solve_loaded(work)
+    if status == OK and step.residual <= island.aim:
+        unload_island(motion, tables, work)
+        mark_missed(island, tables)
+    else:
+        apply_impulses(1.0, work.island, tables)
+    return status if status == NEED_ROOM else OK
+
+
 # The C function, and its use from Python --------------------------------------------------------------------------------
 
 
 @njit
 def converging_task(task, number, tables, work):
-    """SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, or FINISH_ISLAND for one of them; returns a status."""
+    """SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, or FINISH_ISLAND and FINISH_PATCH for one of them; returns a status."""
     if task == SOLVE_IMPULSES:
         return solve_impulses(tables, work)
     if task == SOLVE_DISPLACEMENTS:
         return solve_displacements(tables, work)
+    if task == FINISH_PATCH:
+        return finish_patch(int(number), tables, work)
     return finish_island(int(number), tables, work)
 
 

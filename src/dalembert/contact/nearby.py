@@ -45,6 +45,7 @@ from .solve import FACTORED, MANY_SWEEPS, aim_of_many, pace_of
 from .tables import (
     ANGULAR,
     BEFORE,
+    FINISH_ISLAND,
     INVERSE_INERTIA,
     INVERSE_MASS,
     LINEAR,
@@ -440,7 +441,7 @@ def finish_nearby(tables):
         return NEED_ROOM
     number = tables.collision.counts[ISLANDS]
     push_impacts(1.0, tables.collision.islands[number], tables)
-    status = call_finisher(number, tables)
+    status = call_finisher(FINISH_ISLAND, number, tables)
     push_impacts(-1.0, tables.collision.islands[number], tables)
     return status
 

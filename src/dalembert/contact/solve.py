@@ -63,10 +63,12 @@ from .parallel import (
     start_island,
 )
 from .position_correction import correct_island
-from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, propagate_shocks, solve_supports
+from .shock_propagation import DID_NOT_HELP, EVERY, HELPED, list_contacts, propagate_shocks, solve_supports
 from .tables import (
     AIM_SURFACES,
     APPLY_WARM_START,
+    FINISH_ISLAND,
+    FINISH_PATCH,
     LIMITS_RESIDUAL,
     LINEAR,
     MANY,
@@ -131,6 +133,7 @@ def solve_impulses(tables):
 # The converging solver --------------------------------------------------------------------------------------------------
 
 FACTORED = 6000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
+MOST_PATCHES = 12
 TRIALS = 2  # of it on a small island: where one fails, the next starts from more sweeps
 SWEEPS_BETWEEN = 100
 
@@ -143,16 +146,41 @@ def finish_islands(tables):
     for i in range(collision.counts[ISLANDS]):
         island = collision.islands[i]
         relax_aim(island, tables)
-        if island.residual <= island.aim or island.end - island.first > FACTORED:
+        patches = has_patches(island, tables)
+        if island.residual <= island.aim or (island.end - island.first > FACTORED and not patches):
             continue
         if callbacks.finisher == 0:
             tables.stepping.report[0].wants_finisher = 1
             return NEED_ROOM
-        status = finish(i, tables)
+        status = finish_patches(i, tables) if patches else OK
+        if status == OK and island.residual > island.aim and island.end - island.first <= FACTORED:
+            status = finish(i, tables)
         if status != OK:
             return status
         relax_aim(island, tables)
     return OK
+
+
+@inlined
+def has_patches(island, tables):
+    """Whether what sweeps leave unsolved of an island may be solved by itself: in a large one that moves."""
+    plain = island.surfaces == 0 and island.jointed == 0 and not in_joint_space(tables)
+    return plain and island.aim > tables.stepping.options[0].tolerance
+
+
+@njit
+def finish_patches(number, tables):
+    """Solve what sweeps left unsolved of an island, place by place, by the converging solver. Returns a status."""
+    island, before, status = tables.collision.islands[number], -1.0, OK
+    if is_wide(island, tables.collision):
+        over_contacts(PREPARE_RESPONSES, island, tables)
+    list_contacts(island, tables)
+    for _ in range(MOST_PATCHES):
+        if status != OK or island.residual <= island.aim or island.residual == before:
+            break
+        before = island.residual
+        status = call_finisher(FINISH_PATCH, number, tables)
+    return status
 
 
 @njit
@@ -166,7 +194,7 @@ def finish(number, tables):
             status = sweep(island, SWEEPS_BETWEEN, False, False, tables)
             if status != OK:
                 return status
-        status = call_finisher(number, tables)
+        status = call_finisher(FINISH_ISLAND, number, tables)
         if status != OK or island.residual <= island.aim:
             return status
     return OK

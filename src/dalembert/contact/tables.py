@@ -380,7 +380,7 @@ class ContactTables(NamedTuple):
 # Calls of C functions ---------------------------------------------------------------------------------------------------
 
 # Tasks of a solver
-SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, FINISH_ISLAND = 1, 2, 3
+SOLVE_IMPULSES, SOLVE_DISPLACEMENTS, FINISH_ISLAND, FINISH_PATCH = 1, 2, 3, 4
 # Tasks of `limits`, which acts on coordinates of joints: stops, dry friction, ideal motors and soft constraints. y is the
 # state where one is needed; numbers are returned in `answer`.
 START_STEP = 0  # rates at the start of a step
@@ -496,11 +496,11 @@ def call_rows(task, island, tables):
 
 
 @njit
-def call_finisher(number, tables):
-    """Solve an island by the solver of second order, from its impulses and `motion`; it writes `residual` of its row.
-    Returns a status."""
+def call_finisher(task, number, tables):
+    """FINISH_ISLAND or FINISH_PATCH: solve an island, or what of it misses its aim, by the solver of second order, from its
+    impulses and `motion`; it writes `residual` of its row. Returns a status."""
     motion = tables.stepping.motion
-    return call_pointer(tables.callbacks[0].finisher, own_address(tables), FINISH_ISLAND, float(number), motion, motion)
+    return call_pointer(tables.callbacks[0].finisher, own_address(tables), task, float(number), motion, motion)
 
 
 @njit
