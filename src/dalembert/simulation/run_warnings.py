@@ -256,7 +256,8 @@ def _unused(run: Any) -> Iterator[str]:
     if found:
         how = f"method {method.name!r}" + (" with a fixed dt" if smooth and fixed else "")
         how = f"hold={given['hold']!r}" if set(found) <= set(OF_HOLD) else how
-        yield f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} not used by {how} in scene {model.name!r}; leave out"
+        verb, them = ("is", "it") if len(found) == 1 else ("are", "them")
+        yield f"{', '.join(found)} {verb} not used by {how} in scene {model.name!r}; leave {them} out"
 
 
 def _unseen(run: Any) -> Iterator[str]:
