@@ -129,7 +129,7 @@ class Step:
                 if name in self.names:
                     i = self.names.index(name)
                     force[i] += sign * contact.force
-                    torque[i] += sign * np.cross(contact.position - self.position[i], contact.force)
+                    torque[i] += sign * (np.cross(contact.position - self.position[i], contact.force) + contact.torque)
                     size[i] += DT * np.linalg.norm(contact.force)
         found = []
         for i, name in enumerate(self.names):
