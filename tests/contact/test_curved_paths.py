@@ -190,15 +190,14 @@ def test_a_ball_that_rolls_on_a_turntable_goes_round_at_two_sevenths_of_its_rate
 
 
 @BOTH
-@pytest.mark.parametrize("motion", [turns, rocks])
-def test_a_box_rides_on_a_table_that_turns(motion, coordinates):
-    """It was 17 mm and 1 mm off after two seconds at 120 Hz."""
+@pytest.mark.parametrize(("motion", "most"), [(turns, 4e-4), (rocks, 2e-5)])
+def test_a_box_rides_on_a_table_that_turns(motion, most, coordinates):
+    """On the one that rocks it was 1 mm off after two seconds at 120 Hz."""
 
     def at(t):
-        """The place of the box on the table."""
+        """The place of the box on the table, within the slop, so that it touches whatever rounding is."""
         pose = np.array(motion(t))
-        place = (0.5, 0.0, 0.15) if motion is rocks else (0.5, 0.0, 0.15 - 1e-6)
-        return pose[:3] + Rotation.from_quat(pose[[4, 5, 6, 3]]).apply(place)
+        return pose[:3] + Rotation.from_quat(pose[[4, 5, 6, 3]]).apply((0.5, 0.0, 0.15 - 5e-7))
 
     spin = np.array([0.0, 0.0, 3.0] if motion is turns else [0.0, 0.75, 0.0])
     middle = np.array(motion(0.0))[:3]
@@ -212,7 +211,7 @@ def test_a_box_rides_on_a_table_that_turns(motion, coordinates):
             angular_velocity=spin,
         )
 
-    assert of_second_order(scene, at(2.0), 2.0, coordinates, 4e-4)
+    assert of_second_order(scene, at(2.0), 2.0, coordinates, most)
 
 
 @BOTH
@@ -243,9 +242,17 @@ def test_a_rattleback_turns_round_as_the_equations_of_rolling_say(spin, coordina
 @BOTH
 @pytest.mark.parametrize("speed", [3.0, 5.0, 7.0])
 def test_a_bicycle_leans_and_steers_as_the_benchmark_says(speed, coordinates):
-    """At 3 m/s it begins to weave, at 5 m/s it is stable, at 7 m/s it slowly falls over. What is left is the radius of the
-    rims: with sharper ones it becomes 1e-4."""
+    """At 3 m/s it begins to weave, at 5 m/s it is stable, at 7 m/s it slowly falls over."""
     scene = bicycle.build(speed, lean_rate=0.001)
     run = dal.Simulation(scene, dt=1 / 960, coordinates=coordinates, method="time_stepping").advance(2.0)
     linear = bicycle.expected(run.trajectory.time.values, speed, lean_rate=0.001)
-    np.testing.assert_allclose(bicycle.lean_and_steer(run), linear, atol=3e-3 * np.abs(linear).max())
+    np.testing.assert_allclose(bicycle.lean_and_steer(run), linear, atol=2e-3 * np.abs(linear).max())
+
+
+@BOTH
+def test_what_is_left_of_the_error_of_the_bicycle_is_the_radius_of_its_rims(coordinates, monkeypatch):
+    monkeypatch.setattr(bicycle, "THIN", 0.001)
+    scene = bicycle.build(lean_rate=0.001)
+    run = dal.Simulation(scene, dt=1 / 3840, coordinates=coordinates, method="time_stepping").advance(2.0)
+    linear = bicycle.expected(run.trajectory.time.values, lean_rate=0.001)
+    np.testing.assert_allclose(bicycle.lean_and_steer(run), linear, atol=2e-4 * np.abs(linear).max())

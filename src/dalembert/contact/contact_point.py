@@ -14,7 +14,8 @@ class Contact:
 
     a, b : names of bodies or obstacles. position : m. normal : unit, from a to b. separation : m, negative where they
     overlap. force : N, on b, the mean over the step; torque : N m, likewise, of friction against rolling and spinning.
-    In a step in which an impact follows, the points of a pair are one, with their moment about it as torque.
+    If an impact follows in the same step, the points of a pair are reported as one of them, and torque includes the moment
+    of their forces about it.
     """
 
     a: str

@@ -74,9 +74,7 @@ DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in moti
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
 CLOSED = 1e-3  # of that depth: over a gap that is smaller, an impact happens at once
-STEEP = (
-    8.0  # times as fast as the two approach each other where they meet, at most, do points of them move past each other
-)
+STEEP = 8.0  # times the speed at which two meet, at most: that of any of their points, for the gap to be closed at once
 FARTHER = 0.02  # of that depth: pairs that approach each other by less in the rest of a half step do not meet
 MOST_ADVANCES = 2000  # of one pair
 GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most

@@ -20,7 +20,7 @@ from .cone_iterate import load_best
 from .cone_multipliers import run_multipliers
 from .cone_problem import NEED_MORE, NOT_FINITE, STEP, ConeProblem, measure
 from .cone_solver import solve_problem
-from .gauss_seidel import axes_of
+from .gauss_seidel import axes_of, worst_residual
 from .island_problem import (
     BLOCKS,
     BOUNDS,
@@ -36,7 +36,7 @@ from .island_problem import (
     describe_island,
     room_of_problem,
 )
-from .patches import FACTORIZATIONS, WELL, apply_impulses, find_patch, mark_missed
+from .patches import FACTORIZATIONS, WELL, apply_impulses, find_patch
 from .position_correction import overlap_of_aim
 from .solvers import SOLVERS, ContactSolver
 from .tables import (
@@ -375,7 +375,8 @@ def finish_patch(number, tables, work):
     status = solve_loaded(work)
     if status == OK and step.residual <= island.aim:
         unload_island(motion, tables, work)
-        mark_missed(island, tables)
+        contacts, rows = tables.collision.contacts, tables.stepping.rows
+        island.residual = worst_residual(island.first, island.end, contacts, motion, rows)
     else:
         apply_impulses(1.0, work.island, tables)
     return status if status == NEED_ROOM else OK

@@ -511,7 +511,8 @@ def note_impulse(a, b, position, axes, impulse, tables):
 
 @njit
 def note_contacts(begin, end, tables):
-    """Add the impulses of contacts begin … end, where surfaces resist turning of all. Returns whether there was room."""
+    """Add the impulses of contacts begin … end, and the torques of all where surfaces resist turning. Returns whether there
+    was room."""
     contacts, pairs = tables.collision.contacts, tables.collision.pairs
     for i in range(begin, end):
         contact = contacts[i]

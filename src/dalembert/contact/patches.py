@@ -23,24 +23,21 @@ MISSED = 0.9  # of the aim: a contact above it marks its bodies
 
 @njit
 def mark_missed(island, tables):
-    """Mark the bodies of contacts that miss the aim of an island, in `levels` and in its part of `queue`, and write its
-    residual. Returns how many bodies are marked."""
+    """Mark the bodies of contacts that miss the aim of an island, in `levels` and in its part of `queue`. Returns how many
+    bodies are marked."""
     collision, stepping = tables.collision, tables.stepping
     contacts, members, levels, queue = collision.contacts, collision.members, stepping.levels, stepping.queue
-    end, world, worst = island.first_member, collision.counts[MOVED], 0.0
+    end, world = island.first_member, collision.counts[MOVED]
     for m in range(island.first_member, island.end_member):
         levels[members[m]] = UNMARKED
     for i in range(island.first, island.end):
-        left = residual_of(i, contacts, stepping.motion, stepping.rows)
-        worst = max(worst, left)
-        if left <= MISSED * island.aim:
+        if residual_of(i, contacts, stepping.motion, stepping.rows) <= MISSED * island.aim:
             continue
         for body in (contacts[i].a, contacts[i].b):
             if body < world and levels[body] == UNMARKED:
                 levels[body] = MARKED
                 queue[end] = body
                 end += 1
-    island.residual = worst
     return end - island.first_member
 
 

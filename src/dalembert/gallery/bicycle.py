@@ -66,14 +66,8 @@ def build(speed: float = SPEED, lean_rate: float = LEAN_RATE) -> Scene:
     wheels = {"color": "#4c78a8"}
     add("rear wheel", Ellipsoid(REAR, THIN, REAR), HUB, REAR, mass=2.0, inertia=(0.0603, 0.12, 0.0603), **wheels)
     add(
-        "front wheel",
-        Ellipsoid(FRONT, THIN, FRONT),
-        FORE_HUB,
-        FRONT,
-        mass=3.0,
-        inertia=(0.1405, 0.28, 0.1405),
-        **wheels,
-    )
+        "front wheel", Ellipsoid(FRONT, THIN, FRONT), FORE_HUB, FRONT, mass=3.0, inertia=(0.1405, 0.28, 0.1405), **wheels
+    )  # fmt: skip
     rider = rods(FRAME, (SADDLE, SHOULDERS, 0.09), (SHOULDERS, GRIP, 0.03), (SADDLE, PEDALS, 0.05))
     tubes = rods(FRAME, (HUB, SADDLE, 0.015), (HUB, PEDALS, 0.015), (PEDALS, HEAD, 0.02), (SADDLE, HEAD, 0.02))
     face: list[tuple[Shape, np.ndarray, object]] = [(Sphere(0.11), FACE - FRAME, (1.0, 0.0, 0.0, 0.0))]

@@ -87,7 +87,7 @@ class Reader:
         """The dataset of a file. Raises TrajectoryError for files that are damaged or take too long."""
         seconds = SECONDS + path.stat().st_size / BYTES_A_SECOND
         with self._lock:
-            answer = self._answer(path, seconds) or self._answer(path, seconds)
+            answer = self._attempt(path, seconds) or self._attempt(path, seconds)
             if answer is None:
                 raise _unreadable(path, _ended(0, seconds))
             process, header, arrays = answer
@@ -100,7 +100,7 @@ class Reader:
         except Exception as error:  # xarray raises many kinds
             raise _unreadable(path, str(error) or type(error).__name__) from error
 
-    def _answer(self, path: Path, seconds: float) -> tuple[subprocess.Popen[bytes], dict[str, Any], list[Any]] | None:
+    def _attempt(self, path: Path, seconds: float) -> tuple[subprocess.Popen[bytes], dict[str, Any], list[Any]] | None:
         """The process and what it answers; None if it had no orders for long, and ended as this one was on its way."""
         process = self._ask({"path": str(path.absolute()), "seconds": seconds})
         late = threading.Event()
