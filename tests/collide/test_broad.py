@@ -142,6 +142,24 @@ def test_what_is_known_of_a_pair_is_carried_over():
     assert kept == {a: (0 if a == 6 else 100 + a) for a in range(29)}
 
 
+def test_a_pair_that_moves_to_another_row_takes_all_of_it_along():
+    positions = np.stack([0.9 * np.arange(30), np.zeros(30), np.zeros(30)], axis=1)
+    collision = make_collision([Solid(dal.Box(1.0, 1.0, 1.0), i) for i in range(30)])
+    collision, _ = found(collision, state_of(positions))
+    rng, known = np.random.default_rng(0), {}
+    for p in range(29):
+        for table in (collision.pairs, collision.manifolds):
+            for name in set(table.dtype.names) - {"a", "b", "facet", "clear", "left"}:
+                table[name][p] = rng.integers(1, 1000, np.shape(table[name][p]))
+        known[int(collision.pairs.a[p])] = collision.pairs[p].copy(), collision.manifolds[p].copy()
+    positions[7:] += (5.0, 0.0, 0.0)  # one pair ends, and the last takes its row
+    collision, _ = found(collision, state_of(positions))
+    rows = [int(p.a) for p in collision.pairs[:28]]
+    assert sorted(rows) == [a for a in range(29) if a != 6] and rows != sorted(rows)
+    for p, a in enumerate(rows):
+        assert collision.pairs[p] == known[a][0] and collision.manifolds[p] == known[a][1]
+
+
 def test_excluded_pairs_one_body_and_two_of_the_world_are_left_out():
     box = dal.Box(1.0, 1.0, 1.0)
     pair = dal.Compound([(box, (0, 0, 0), (1, 0, 0, 0)), (box, (0.1, 0, 0), (1, 0, 0, 0))])

@@ -21,6 +21,18 @@ def test_steps_obey_newton_and_coulomb(block):
     assert not problems, problems
 
 
+# What longer runs of these scenes found: contacts that are solved again among few after a step lost their bend, and their
+# impulses of rounding were listed (577, 742); a pair that moved in its table took a velocity of zero along (134, 617); bends
+# of some contacts of a body brought energy (354, 380, 598); impulses at several points of a pair have a torque (241, 271)
+FOUND = [134, 241, 271, 354, 380, 577, 598, 617, 742]
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_steps_that_were_wrong_once_obey_them(seed):
+    problems = contact_problems(random_contact_scene(seed), steps=150)
+    assert not problems, problems
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_steps_of_the_converging_solver_do_too(seed):
     scene = random_contact_scene(seed, bounce=False, joints=False)

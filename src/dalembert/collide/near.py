@@ -9,7 +9,7 @@ Marks: zero for an unaffected body, BESIDE for a neighbour, else the round in wh
 """
 
 from ..core.jit import inlined, njit
-from ..core.math3 import load3
+from ..core.math3 import load3, matvec, matvec_t, store3
 from ..core.thread_pool import COLLIDE_JOBS, run_parallel
 from ..scene.shapes.base import HALF_SPACE
 from .broad_phase import find_pairs, place_collider
@@ -24,8 +24,8 @@ from .tables import (
     NEED_CONTACTS,
     NEED_ROOM,
     PAIRS,
-    POINTS,
     ROUND,
+    copy_row,
 )
 
 BESIDE = -1
@@ -92,10 +92,10 @@ def meet_near(k, other, y, margin, collision):
         return ELSEWHERE
     if body < bodies and marks[body] <= 0 and not place_near(other, y, bodies, margin, collision):
         return NOT_FINITE
-    copy_manifold(manifold, collision.spare[0])
+    copy_row(collision.spare, 0, collision.manifolds, k)
     run_parallel(collision.job_queue, COLLIDE_JOBS, MEET, k, k + 1, 1)
     status = write_near(k, other, collision) if manifold.points > 0 else 0
-    copy_manifold(collision.spare[0], manifold)
+    copy_row(collision.manifolds, k, collision.spare, 0)
     return status
 
 
@@ -116,20 +116,19 @@ def write_near(k, other, collision):
         return NEED_ROOM
     manifold.first = first
     run_parallel(collision.job_queue, COLLIDE_JOBS, WRITE_PAIR, k, k + 1, 1)
+    recall_bends(collision.spare[0], manifold, collision.contacts)
     counts[NEAR] += manifold.points
     return 0
 
 
 @njit
-def copy_manifold(source, to):
-    """Copy a manifold."""
-    to.points, to.first = source.points, source.first
-    for k in range(3):
-        to.normal[k] = source.normal[k]
-    for k in range(POINTS):
-        to.feature[k], to.separation[k] = source.feature[k], source.separation[k]
-    for k in range(3 * POINTS):
-        to.position[k] = source.position[k]
+def recall_bends(before, manifold, contacts):
+    """Give the contacts of a manifold the bends that those of the same features have from the manifold `before`."""
+    for k in range(manifold.points):
+        for j in range(before.points):
+            if before.feature[j] == manifold.feature[k]:
+                to, old = contacts[manifold.first + k], contacts[before.first + j]
+                store3(to.bend, matvec(to.frame, matvec_t(old.frame, load3(old.bend))))
 
 
 @njit

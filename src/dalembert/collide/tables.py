@@ -369,32 +369,19 @@ def add_pair(i, j, facet, found, bodies, collision):
     return found + 1
 
 
-@njit
-def move_pair(source, to, collision):
-    """Copy the rows of a pair and its manifold to another."""
-    one, other = collision.pairs[to], collision.pairs[source]
-    one.a, one.b, one.facet = other.a, other.b, other.facet
-    one.witness, one.feature_a, one.feature_b = other.witness, other.feature_a, other.feature_b
-    one.clear, one.left = other.clear, other.left
-    one.points, one.drift, one.reach, one.stored = other.points, other.drift, other.reach, other.stored
-    found, known = collision.manifolds[to], collision.manifolds[source]
-    found.points = known.points
-    for k in range(3):
-        one.axis[k], found.normal[k] = other.axis[k], known.normal[k]
-    for k in range(POINTS):
-        one.feature[k], found.feature[k], found.separation[k] = other.feature[k], known.feature[k], known.separation[k]
-    for k in range(3 * POINTS):
-        one.impulse[k], found.position[k] = other.impulse[k], known.position[k]
-
-
 # What detection carries over from one look to the next can be saved, and put back, if a step is to be made again from where
-# nothing of it was known. Rows are copied word by word, as their fields one by one would be a long kernel.
+# nothing of it was known. Rows are copied word by word: field by field would be a long kernel, that a new field is easily
+# forgotten in.
 
 if DISABLED:
 
     def copy_rows(to: Any, source: Any, rows: int) -> None:
         """Copy so many rows of a table."""
         to[:rows] = source[:rows]
+
+    def copy_row(to: Any, i: int, source: Any, k: int) -> None:
+        """Copy row k of a table to row i."""
+        to[i] = source[k]
 
 else:
 
@@ -403,6 +390,20 @@ else:
         """Copy so many rows of a table."""
         count = rows * (source.itemsize // 8)
         copy(_words(np.int64(to.ctypes.data), count), _words(np.int64(source.ctypes.data), count))
+
+    @njit
+    def copy_row(to, i, source, k):
+        """Copy row k of a table to row i."""
+        size = source.itemsize
+        words = size // 8
+        copy(_words(np.int64(to.ctypes.data) + i * size, words), _words(np.int64(source.ctypes.data) + k * size, words))
+
+
+@njit
+def move_pair(source, to, collision):
+    """Copy the rows of a pair and its manifold to another."""
+    copy_row(collision.pairs, to, collision.pairs, source)
+    copy_row(collision.manifolds, to, collision.manifolds, source)
 
 
 @njit

@@ -21,8 +21,10 @@ the middle between the last drift and the next it is b = 3/2 c − 1/2 c′, and
 A contact has a bend if the same features touched in the step before, it bore force or is closed, and nothing has hit its
 bodies since. It has none along a direction in which c and c′ differ by more than half: then the features have moved on, or
 the contact is new. Nor may a bend push bodies apart faster than they approach, or move them faster than they slide, so that
-it brings no energy. Compliant and perfectly elastic contacts, and those of large islands have none, nor do those beside
-particles with steps of their own.
+alone it brings no energy. Where one contact has a bend, and another of the same body has none, as it is new, both together
+may: p · ½ (u_free + u⁺) > 0 summed over them, u_free without impulses. Such an island is solved again without bends.
+Compliant and perfectly elastic contacts, and those of large islands have none, nor do those beside particles with steps of
+their own.
 """
 
 import math
@@ -30,9 +32,9 @@ import math
 from ..collide.islands import LARGE
 from ..collide.tables import ISLANDS, UNSEEN
 from ..core.jit import inlined, njit
-from ..core.math3 import dot, load3, norm, scale, store3, sub
+from ..core.math3 import add, dot, load3, norm, scale, store3, sub
 from ..core.simd import load
-from .gauss_seidel import axes_of
+from .gauss_seidel import axes_of, world_impulse
 from .restitution import ELASTIC
 from .tables import (
     BEFORE,
@@ -40,6 +42,7 @@ from .tables import (
     LINEAR,
     MOTION,
     ROW,
+    copy_velocities,
     in_joint_space,
     put_three,
     relative_velocity,
@@ -49,6 +52,7 @@ from .tables import (
 AT_START = 2  # `jolted`: velocities were noted where the run began, half a step ago
 SAME = 1e-9  # of its speed: a body whose velocity has changed by less was not hit
 BOUNCE = 2.0  # times the bend: what a contact with restitution moves at before a step that has bounced, or is about to
+GAINED = 1e-9  # of the energy that contacts turn over, by rounding
 STEADY = 0.5  # of the larger of both: what changed by more from drift to drift is no curve
 
 
@@ -122,6 +126,33 @@ def drifted(body, motion, tables):
         return True
     now = three(motion, MOTION * body + LINEAR)
     return norm(sub(now, three(stepping.last_speeds, 3 * body))) <= SAME * norm(now)
+
+
+@njit
+def drop_bends(island, tables):
+    """Remove the bends of an island whose contacts bring energy, more than by what is left of the law, and its impulses from
+    `motion`; not where joints hold it, or surfaces resist turning. Returns whether it had some."""
+    contacts, free, now = tables.collision.contacts, tables.stepping.free_motion, tables.stepping.motion
+    if not has_bends(island, tables) or in_joint_space(tables) or island.jointed != 0 or island.surfaces != 0:
+        return False
+    work, size, pushes, bent = 0.0, 0.0, 0.0, False
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        (n, t, s), (p_n, p_t, p_s) = axes_of(contact), load3(contact.impulse)
+        p = world_impulse(n, t, s, p_n, p_t, p_s)
+        arm_a, arm_b = load3(contact.arm_a), load3(contact.arm_b)
+        before, after = relative_velocity(free, contact, arm_a, arm_b), relative_velocity(now, contact, arm_a, arm_b)
+        work += 0.5 * dot(p, add(before, after))
+        size += norm(p) * (norm(before) + norm(after))
+        pushes += norm(p)
+        bent = bent or norm(load3(contact.bend)) > 0.0
+    if not bent or work <= GAINED * size + max(island.residual, island.aim) * pushes:
+        return False
+    for i in range(island.first, island.end):
+        contacts[i].bias -= contacts[i].bend[0]
+        store3(contacts[i].bend, (0.0, 0.0, 0.0))
+    copy_velocities(island, tables.collision.members, free, now)
+    return True
 
 
 @njit

@@ -90,7 +90,7 @@ def resolve_impact(h, lead, y, tables):
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     load_motion(y, system.bodies, system.kinematics, stepping.motion)
     mark_hit(tables)
-    status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, y, tables)
+    status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
     if status != OK:
         clear(stepping.lead)
         return status
@@ -120,20 +120,20 @@ def mark_hit(tables):
 
 
 @njit
-def solve_marked(h, reach, lead, allowed, corrected, y, tables):
-    """The impulses of the contacts that would close within h (s), of the bodies that are marked and those that these concern,
-    from the velocities in `motion`, after forces have acted on bodies in flight for `lead` (s); detection looks as far as
-    bodies move within `reach` (s). What closes no faster than `allowed` (m/s) is left. Separations are those after the
-    displacements of the step, if it is `corrected`. Writes `motion`, and contacts and their impulses after those of the step.
-    Returns a status: ELSEWHERE where all contacts are to be solved, also because the converging solver is to solve an impact
-    and among few bodies did not."""
+def solve_marked(h, reach, lead, allowed, bent, corrected, y, tables):
+    """The impulses of the contacts that would close within h (s), of the bodies that are marked and those that these
+    concern, from the velocities in `motion`, after forces have acted on bodies in flight for `lead` (s); detection looks as
+    far as bodies move within `reach` (s). What closes no faster than `allowed` (m/s) is left. Contacts are `bent` as in the
+    step, if this is its middle. Separations are those after the displacements of the step, if it is `corrected`. Writes
+    `motion`, and contacts and their impulses after those of the step. Returns a status: ELSEWHERE where all contacts are to
+    be solved, also because the converging solver is to solve an impact and among few bodies did not."""
     looks, bounced, status = 0, True, OK
     clear(tables.stepping.lead)
     while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(reach, bounced, tables)):
         if looks > 0:
             forget_nearby(tables)
             restart_near(tables.collision)
-        bounced, status = solve_nearby(h, reach, lead, allowed, corrected, y, tables)
+        bounced, status = solve_nearby(h, reach, lead, allowed, bent, corrected, y, tables)
         looks += 1
     end_near(tables.collision)
     island = tables.collision.islands[tables.collision.counts[ISLANDS]]
@@ -184,7 +184,7 @@ def outrun_nearby(h, bounced, tables):
 
 
 @njit
-def solve_nearby(h, reach, lead, allowed, corrected, y, tables):
+def solve_nearby(h, reach, lead, allowed, bent, corrected, y, tables):
     """Impulses of the contacts concerned, and the velocities of their bodies, in a row of `islands` after those of the step.
     Returns (whether elastic bodies bounced, a status)."""
     collision, options = tables.collision, tables.stepping.options[0]
@@ -194,7 +194,7 @@ def solve_nearby(h, reach, lead, allowed, corrected, y, tables):
     while grown or not solved:
         if grown:
             begin = island.end
-            status = add_contacts(h, reach, lead, allowed, corrected, y, island, tables)
+            status = add_contacts(h, reach, lead, allowed, bent, corrected, y, island, tables)
             if status != OK:
                 return False, status
             bounced = start(begin, h, island, tables)
@@ -299,7 +299,7 @@ def set_aim(island, tables):
 
 
 @njit
-def add_contacts(h, reach, lead, allowed, corrected, y, island, tables):
+def add_contacts(h, reach, lead, allowed, bent, corrected, y, island, tables):
     """Detect the contacts of the bodies that were marked last, with their rows; and load the velocities of their neighbours.
     Returns a status."""
     collision, stepping = tables.collision, tables.stepping
@@ -324,6 +324,8 @@ def add_contacts(h, reach, lead, allowed, corrected, y, island, tables):
     for i in range(begin, island.end):
         store3(contacts[i].impulse, (0.0, 0.0, 0.0))
         store(stepping.surface_speeds, i, 0.0)
+        if not bent:
+            store3(contacts[i].bend, (0.0, 0.0, 0.0))
     if corrected:
         move_separations(begin, island.end, contacts, stepping.shift)
     status = leave_to_detection(begin, island.end, h, stepping.free_motion, y, tables)
@@ -380,7 +382,7 @@ def leave_as_solved(begin, end, h, allowed, tables):
     contacts, rows, marks = tables.collision.contacts, tables.stepping.rows, tables.collision.marks
     for i in range(begin, end):
         contact = contacts[i]
-        closes = -load(rows, ROW * i + BEFORE)
+        closes = -load(rows, ROW * i + BEFORE) - contact.bend[0]
         solved = marks[contact.a] != 1 and marks[contact.b] != 1
         if solved or closes - max(contact.separation, 0.0) / h <= allowed:
             contact.separation = max(contact.separation, (1.0 + ROUNDING) * h * closes)

@@ -96,6 +96,7 @@ def set_bias(contact, h, kept, before, u):
     contact.bias = gap_bias(contact, h, kept)
     if contact.restitution > 0.0 and before < 0.0 and contact.bias + u < 0.0:
         contact.bias = contact.restitution * before
+        store3(contact.bend, (0.0, 0.0, 0.0))
         return True
     return False
 

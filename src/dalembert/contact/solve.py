@@ -17,6 +17,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import dot, load3, norm
 from ..core.simd import clear, copy
 from ..core.status import OK
+from .curved_paths import drop_bends
 from .gauss_seidel import save_search, search_line, warm_start
 from .joints import solve_joints
 from .large_islands import (
@@ -110,11 +111,10 @@ def solve_impulses(tables):
             return OK
         return solve_joints(tables)
     call_surfaces(AIM_SURFACES, 0.0, stepping.motion, tables)
+    copy(stepping.free_motion, stepping.motion)
     if tables.callbacks[0].solver != 0:
-        return call_solver(SOLVE_IMPULSES, tables)
+        return solve_by_callback(tables)
     report.status = OK
-    if stepping.options[0].finishes != 0:
-        copy(stepping.free_motion, stepping.motion)
     over_islands(SOLVE_ISLANDS, SOLVE_ISLANDS_IN_TURN, tables)
     if report.status == OK and stepping.options[0].finishes != 0:
         report.status = finish_islands(tables)
@@ -128,6 +128,18 @@ def solve_impulses(tables):
         if island.residual / island.aim > worst:
             worst, report.residual, report.aim = island.residual / island.aim, island.residual, island.aim
     return report.status
+
+
+@njit
+def solve_by_callback(tables):
+    """The same, by the solver that the user chose. Returns a status."""
+    status, dropped = call_solver(SOLVE_IMPULSES, tables), False
+    for i in range(tables.collision.counts[ISLANDS] if status == OK else 0):
+        dropped = drop_bends(tables.collision.islands[i], tables) or dropped
+    if dropped:
+        copy(tables.stepping.motion, tables.stepping.free_motion)
+        status = call_solver(SOLVE_IMPULSES, tables)
+    return status
 
 
 # The converging solver --------------------------------------------------------------------------------------------------
@@ -490,7 +502,10 @@ def run_job(kind, value, begin, end, tables):
                 set_aim(collision.islands[i], tables)
             correct_island(i, tables)
             continue
-        status = solve_island(i, tables)
+        status, trial = OK, 0
+        while status == OK and (trial == 0 or (trial == 1 and drop_bends(collision.islands[i], tables))):
+            status = solve_island(i, tables)
+            trial += 1
         if status != OK:
             tables.stepping.report[0].status = status
     return 0.0

@@ -252,7 +252,7 @@ def solve_outrun(h, reach, corrected, y, tables):
     among those that it concerns. Returns a status: ELSEWHERE where all contacts are to be solved again."""
     collision, report = tables.collision, tables.stepping.report[0]
     allowed = max(report.residual, tables.stepping.options[0].tolerance)
-    status = solve_marked(h, reach, 0.0, allowed, corrected, y, tables)
+    status = solve_marked(h, reach, 0.0, allowed, True, corrected, y, tables)
     island = collision.islands[collision.counts[ISLANDS]]
     if status == ELSEWHERE:
         forget_nearby(tables)
