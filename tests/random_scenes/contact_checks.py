@@ -103,7 +103,7 @@ def balance_problems(run):
 class Step:
     """One step: momenta before and after, and the state at its midpoint. kept : m, the gap over which contacts keep force.
     bends : see `bends_of`. again : the first so many contacts followed the others, where bodies were so fast after them that
-    they meet more in the step."""
+    they meet more in the step: each is a sum over points of a pair, for which the laws of a point do not hold."""
 
     def __init__(self, scene, record, k, contacts, kept, bends=None, again=0):
         self.scene, self.k, self.contacts, self.kept, self.bends, self.again = (
@@ -162,7 +162,7 @@ class Step:
         found = []
         weight = self.mass.sum() * np.linalg.norm(self.scene.gravity)
         rounding = ROUNDING * max([weight, *(np.linalg.norm(contact.force) for contact in self.contacts)])
-        for contact in self.contacts:
+        for contact in self.contacts[self.again :]:
             normal = contact.normal @ contact.force
             tangent = np.linalg.norm(contact.force - normal * contact.normal)
             allowed = rounding + np.hypot(1.0, mu) * reported / (DT * self.compliance(contact))
@@ -255,7 +255,7 @@ class Step:
     def natural_map(self):
         """The largest |p − proj_K(p − ρ û)| / ρ of the contacts between bodies that no joint holds, m/s."""
         mu, worst = self.scene.material.friction, 0.0
-        for contact in self.contacts:
+        for contact in self.contacts[self.again :]:
             if {contact.a, contact.b} & self.joined:
                 return None
             u = self.approach(contact, self.after)
