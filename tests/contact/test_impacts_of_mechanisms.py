@@ -158,7 +158,7 @@ def test_a_motor_without_limit_is_a_wall_to_a_ball(coordinates):
     scene = dal.Scene("paddle", material=dal.Material(0.0, 1.0), gravity=(0.0, 0.0, 0.0))
     paddle = scene.add_body("paddle", dal.Box(0.1, 1.0, 1.0), mass=1.0)
     scene.slider("rail", dal.WORLD, paddle, at=(0.0, 0.0, 0.0), axis=(1.0, 0.0, 0.0))
-    scene.motor("motor", "rail", speed=0.5, limit=1e6)
+    scene.motor("motor", "rail", speed=0.5, limit=np.inf)
     scene.add_body("ball", dal.Sphere(0.1), mass=0.5, position=(0.3, 0.0, 0.0), velocity=(-2.0, 0.0, 0.0))
     run = run_of(scene, 0.2, coordinates, 1e-3)
     np.testing.assert_allclose(run.state.velocity[:, 0], (0.5, 3.0), atol=1e-6)

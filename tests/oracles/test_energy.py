@@ -122,8 +122,8 @@ def test_the_work_of_a_load_is_its_force_times_the_way_whatever_is_hit(seed):
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 7, 8])
 def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed):
-    """In the middles of steps: a step with an impact on the way, as that of a ball that bounces, has another displacement
-    than that of the mean of two velocities."""
+    """In the middles of steps: one with an impact on the way, as that of a ball that bounces, has another displacement than
+    that of the mean of two velocities."""
     found = []
     for dt in (2e-3, 1e-3):
         scene = heap(seed, SHAPES[::2])
@@ -133,7 +133,7 @@ def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed
         run = dal.Simulation(scene, dt=dt, frame_rate=1 / dt)
         account = audit(run, advance_watching(run, 0.8))
         found.append(disagreement(run, account))
-        assert run.report.contact.impacts == 0
+        assert run.report.contact.impacts < 0.1 * run.report.contact.steps
         assert np.ptp(account.work["contact"]) > 0.1 * account.scale
         # what is left beside projection is the spring's, which is no straight line along a step
         assert run.report.integration_error < 1e-5 * run.report.energy_scale

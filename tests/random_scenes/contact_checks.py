@@ -197,7 +197,8 @@ class Step:
         missed = float(record.contact_residual.values[self.k + 1])
         if brought > 1e-9 * size + missed * sum(DT * np.linalg.norm(c.force) for c in self.contacts):
             found.append(f"step {self.k}: contacts bring {brought:.3g} J, {turned:.3g} J turned over")
-        if abs(total[1] - total[0] - changed) > 1e-9 * size:
+        turn = DT * max(np.linalg.norm(self.spin(name, self.before)) for name in self.names)
+        if abs(total[1] - total[0] - changed) > (1e-9 + DRIFT * turn**5) * size:
             found.append(
                 f"step {self.k}: the energy changes by {total[1] - total[0]:.6g} J, contacts give {changed:.6g} J"
             )

@@ -444,11 +444,12 @@ def find_impact(first, h, y, tables):
 @njit
 def is_watched(pair, i, j, tables):
     """Whether impacts of a pair of colliders of bodies i and j are looked for: one of them is fast, or contacts of the pair
-    were left to this detection, and one is awake. Not those with a half-space that moves."""
+    were left to this detection, and one is awake. Not those with a half-space that moves, nor those with contacts that were
+    left to another part of a step."""
     moves, asleep, bodies = tables.stepping.moves, tables.collision.asleep, tables.system.bodies.shape[0]
     fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0) or pair.left != 0
     moving_plane = j < bodies and tables.collision.colliders[pair.b].kind == HALF_SPACE
-    return fast and not moving_plane and (asleep[i] == AWAKE or asleep[j] == AWAKE)
+    return fast and not moving_plane and pair.late == 0 and (asleep[i] == AWAKE or asleep[j] == AWAKE)
 
 
 @njit

@@ -34,6 +34,7 @@ from ..collide.tables import ISLANDS, UNSEEN
 from ..core.jit import inlined, njit
 from ..core.math3 import add, dot, load3, norm, scale, store3, sub
 from ..core.simd import load
+from .divided_steps import bore, drift_ahead, is_instant
 from .gauss_seidel import axes_of, world_impulse
 from .restitution import ELASTIC
 from .tables import (
@@ -53,6 +54,7 @@ AT_START = 2  # `jolted`: velocities were noted where the run began, half a step
 SAME = 1e-9  # of its speed: a body whose velocity has changed by less was not hit
 BOUNCE = 2.0  # times the bend: what a contact with restitution moves at before a step that has bounced, or is about to
 GAINED = 1e-9  # of the energy that contacts turn over, by rounding
+SHORT = 0.05  # of a step: a drift that tells nothing of a curve, as rounding is large in it
 STEADY = 0.5  # of the larger of both: what changed by more from drift to drift is no curve
 
 
@@ -68,7 +70,8 @@ def set_bends(motion, tables):
     """Write the bend of each contact, from its velocities before this step, in `rows`, and after the last. motion : the
     velocities of bodies before this step."""
     collision, stepping = tables.collision, tables.stepping
-    part = 1.0 if stepping.report[0].jolted == AT_START else 0.5
+    whole, drift = stepping.options[0].whole, last_drift(stepping)
+    part, ahead = 0.5 * (whole / drift), drift_ahead(stepping) / whole
     for k in range(collision.counts[ISLANDS]):
         island = collision.islands[k]
         if not has_bends(island, tables):
@@ -77,15 +80,25 @@ def set_bends(motion, tables):
             contact = collision.contacts[i]
             if contact.after[0] != UNSEEN and drifted(contact.a, motion, tables) and drifted(contact.b, motion, tables):
                 before, old = three(stepping.rows, ROW * i + BEFORE), load3(contact.curve)
-                curve = scale(part, sub(before, load3(contact.after)))
+                curve = scale(part, sub(before, load3(contact.after))) if drift > SHORT * whole else old
                 driven = is_driven(contact.a, motion, tables) or is_driven(contact.b, motion, tables)
                 known = driven or old[0] != 0.0 or old[1] != 0.0 or old[2] != 0.0
-                bend = bend_of(curve, old if known else curve, before)
+                bend = bend_of(ahead, curve, old if known else curve, before)
                 store3(contact.curve, curve)
-                if lasts(contact, bend, before, stepping.options[0].kept + stepping.options[0].dt * abs(bend[0])):
+                hits = is_instant(stepping) and not bore(contact, tables)
+                if not hits and lasts(
+                    contact, bend, before, stepping.options[0].kept + stepping.options[0].dt * abs(bend[0])
+                ):
                     store3(contact.bend, bend)
             else:
                 store3(contact.curve, (0.0, 0.0, 0.0))
+
+
+@inlined
+def last_drift(stepping):
+    """The time since the last middle of a step, or of a part of it (s)."""
+    last = 0.0 if stepping.report[0].jolted == AT_START else stepping.report[0].last
+    return 0.5 * (last + stepping.options[0].dt)
 
 
 @inlined
@@ -97,13 +110,14 @@ def lasts(contact, bend, before, gap):
 
 
 @inlined
-def bend_of(curve, old, before):
-    """The bend (n, t, s), from the curve of the last drift and that of the one before, and the velocity u⁻."""
-    normal = 1.5 * curve[0] - 0.5 * old[0]
+def bend_of(ahead, curve, old, before):
+    """The bend (n, t, s) for the drift `ahead`, in steps, from the curve of the last drift and that of the one before, for a
+    step each, and the velocity u⁻."""
+    normal = ahead * (1.5 * curve[0] - 0.5 * old[0])
     if abs(curve[0] - old[0]) > STEADY * max(abs(curve[0]), abs(old[0])):
         normal = 0.0
     normal = max(normal, min(before[0], 0.0))
-    t, s = 1.5 * curve[1] - 0.5 * old[1], 1.5 * curve[2] - 0.5 * old[2]
+    t, s = ahead * (1.5 * curve[1] - 0.5 * old[1]), ahead * (1.5 * curve[2] - 0.5 * old[2])
     apart = (curve[1] - old[1]) ** 2 + (curve[2] - old[2]) ** 2
     if apart > STEADY**2 * max(curve[1] ** 2 + curve[2] ** 2, old[1] ** 2 + old[2] ** 2):
         return (normal, 0.0, 0.0)

@@ -187,10 +187,12 @@ def body_outruns(i, h, bounced, motion, tables):
     """The same of body i."""
     stepping, travel, at = tables.stepping, tables.collision.travel, MOTION * i
     thickness = load(stepping.thickness, i)
+    if thickness == math.inf:
+        return False  # also rows of the tree that are no bodies, which have no `travel`
     moved, turned = h * norm(three(motion, at + LINEAR)), h * norm(three(motion, at + ANGULAR))
     beyond = moved - load(travel, 2 * i) + load(stepping.swing, i) * max(0.0, turned - load(travel, 2 * i + 1))
     beyond -= 0.5 * stepping.options[0].margin
-    if beyond <= 0.0 or thickness == math.inf or load(motion, at + INVERSE_MASS) == 0.0:
+    if beyond <= 0.0 or load(motion, at + INVERSE_MASS) == 0.0:
         return False
     if beyond <= (0.0 if bounced else OUTRUN * thickness):
         return False

@@ -135,8 +135,10 @@ from .tables import (
     ContactTables,
     add_powers,
     call_surfaces,
+    end_of_part,
     exerts,
     put_three,
+    start_of_part,
 )
 
 # Tables -----------------------------------------------------------------------------------------------------------------
@@ -449,9 +451,8 @@ def prepare_speeds(h, reduced, js, tables):
 @njit
 def time_on_way(left, js, tables):
     """The time (s) that is `left` before the half step ends in which the trees are."""
-    options = tables.stepping.options[0]
     half = 1.0 if js.turned[0] != 0 else 0.5
-    return options.start + (tables.stepping.report[0].steps + half) * options.dt - left
+    return start_of_part(tables.stepping) + half * tables.stepping.options[0].dt - left
 
 
 @njit
@@ -559,7 +560,7 @@ def finish(h, z, reduced, js, tables):
     stepping, status = tables.stepping, OK
     if js.turned[0] != 0:
         js.corrected[0] = js.turned[0] - 1
-    end = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
+    end = end_of_part(stepping)
     apart, driven = h > 0.0 and js.corrected[0] != 0, reduced.system.commands.shape[0] > 0
     if driven and js.turned[0] == 0:
         call_rides(KICKED, h, z, z, tables, reduced, js)
@@ -625,7 +626,7 @@ def stop_island(number, z, reduced, js, tables):
     """Set the speeds of an island to zero, and book the change. Returns a status."""
     island, members = tables.collision.islands[number], tables.collision.members
     stepping, first = tables.stepping, reduced.options[0].coordinates
-    t = stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt
+    t = end_of_part(stepping)
     status = update_at(t, z, reduced)
     before = energy_and_momenta(z, reduced)
     for m in range(island.first_member, island.end_member):
@@ -788,9 +789,7 @@ def task_of_step(task, h, y, out, tables, reduced, js):
     implicit.implicit = 1
     if task == PLACE:
         js.turned[0] = 0
-        stepping = tables.stepping
-        now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
-        status = place(now, h, False, y, reduced, js, tables)
+        status = place(start_of_part(tables.stepping), h, False, y, reduced, js, tables)
     elif task == PLACE_ON_WAY:
         status = place(time_on_way(h, js, tables), 0.0, True, y, reduced, js, tables)
     elif task == MOVES_LITTLE:

@@ -42,6 +42,7 @@ from .gauss_seidel import axes_of, world_impulse
 from .island_problem import BOUNDS, PROBLEM_CONTACTS
 from .joint_space_books import measure_trees
 from .step import begin_commands
+from .tables import end_of_part, start_of_part
 
 # Tables -----------------------------------------------------------------------------------------------------------------
 
@@ -389,13 +390,11 @@ def ride_task(task, h, z, out, tables, reduced, js):
     """Do one of the tasks; returns a status. SHOW and FILL: h is a share; GIVEN_RATES: the number of an island; SHOW_ON_WAY
     and BEGIN_IMPACT: a time. Else z is the state."""
     stepping = tables.stepping
-    now = stepping.options[0].start + stepping.report[0].steps * stepping.options[0].dt
+    now = start_of_part(stepping)
     if task == BEGIN:
         return begin(now, h, z, reduced, js, tables)
     if task == END:
-        return end(
-            stepping.options[0].start + (stepping.report[0].steps + 1) * stepping.options[0].dt, h, z, reduced, js
-        )
+        return end(end_of_part(stepping), h, z, reduced, js)
     if task == DRIFTED:
         note_rides(0.0, True, z, reduced, js)
         show_given(MEAN, z, reduced, js)

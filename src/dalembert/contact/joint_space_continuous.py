@@ -223,7 +223,7 @@ def find_impact_of_trees(h, z, reduced, js, tables):
             pair = collision.pairs[k]
             i, j = colliders[pair.a].body, colliders[pair.b].body
             fast = (i < bodies and moves[i] > 0.0) or (j < bodies and moves[j] > 0.0) or pair.left != 0
-            if not fast or (j < bodies and colliders[pair.b].kind == HALF_SPACE):
+            if not fast or pair.late != 0 or (j < bodies and colliders[pair.b].kind == HALF_SPACE):
                 continue
             if collision.asleep[i] != AWAKE and collision.asleep[j] != AWAKE:
                 continue

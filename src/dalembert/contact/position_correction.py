@@ -24,6 +24,7 @@ from ..core.math3 import (
 from ..core.simd import clear, load
 from ..core.status import OK
 from ..model.tables import LEDGER, PROJECTION_WORK, REACTION_TORQUE, STATE_SIZE
+from .divided_steps import is_instant
 from .gauss_seidel import axes_of, is_zero
 from .parallel import (
     CORRECT_ISLANDS,
@@ -86,7 +87,7 @@ def plan_correction(tables):
         clear(shift)
     else:
         clear_velocities(stepping.motion, shift)
-    overlaps = report.overlap > stepping.options[0].slop
+    overlaps = report.overlap > stepping.options[0].slop and not is_instant(stepping)
     if overlaps:
         over_islands(CORRECT_ISLANDS, CORRECT_ISLANDS_IN_TURN, tables)
         if stepping.options[0].separates != 0 and overlap_remains(collision):

@@ -522,15 +522,15 @@ def load_free_motion(h, impacts, y, tables):
 
 
 @njit
-def bounce_mechanisms(h, with_forces, impacts, y, tables):
-    """The impacts of what has joints, and of all in joint coordinates, where something of that can bounce; with those of
-    other islands, if there were `impacts`. Leaves in `motion` the velocities after all of them. Returns (whether there were
-    some, a status)."""
+def bounce_mechanisms(h, closing, with_forces, impacts, y, tables):
+    """The impacts of what has joints, and of all in joint coordinates, where something of that can bounce within the time
+    `closing` (s); with those of other islands, if there were `impacts`. Leaves in `motion` the velocities after all of them.
+    Returns (whether there were some, a status)."""
     address, answer = tables.callbacks[0].impacts, tables.stepping.answer
     if address == 0:
         return False, OK
     motion = tables.stepping.motion
-    status = call_pointer(address, own_address(tables), MAKE_IMPACTS, h, motion, motion)
+    status = call_pointer(address, own_address(tables), MAKE_IMPACTS, closing, motion, motion)
     bounced, moved = answer[0] != 0.0, answer[1] != 0.0
     answer[0], answer[1] = 0.0, 0.0  # zero is what `limits_value` returns where there are no limits
     if status == OK and moved:

@@ -123,7 +123,8 @@ def make_stepping(
     soft : the SOFT table. joint_space : in joint coordinates `packed`, the number of speeds, and the fields that differ."""
     bodies, rows = len(system.bodies), len(system.error)
     options = _row(OPTIONS)
-    options.dt, options.margin, options.iterations = settings.dt, settings.margin, settings.iterations
+    options.dt = options.whole = settings.dt
+    options.margin, options.iterations = settings.margin, settings.iterations
     options.tolerance, options.ledger = settings.tolerance, ledger
     options.tolerance_of_many = settings.tolerance_of_many
     options.separates = SOLVERS[settings.solver].separates

@@ -21,11 +21,13 @@ import numpy as np
 
 from ..collide.tables import (
     AWAKE,
+    CONTACTS,
     ISLANDS,
     NEED_ROOM,
     RESTORE_DETECTION,
     SAVE_PLACES,
     UNMOVED,
+    copy_row,
     save_warm_start,
 )
 from ..core.c_function import C_SIGNATURE, COMPLETE, KINEMATICS, call_pointer, viewer
@@ -50,7 +52,20 @@ from ..model.tables import (
     STATE_SIZE,
 )
 from .curved_paths import AT_START
-from .fast import forget_struck
+from .divided_steps import (
+    CLOSES,
+    DIVIDED,
+    DIVIDES,
+    LEAVES,
+    MOST_PARTS,
+    MOST_PROBES,
+    PROBES,
+    happens_at,
+    happens_later,
+    instant_of,
+    time_until_hit,
+)
+from .fast import forget_struck, note_contacts, slot_of
 from .free_motion import advance, advance_trees
 from .joints import add_impulses, book_reaction
 from .parallel import (
@@ -78,6 +93,7 @@ from .tables import (
     SET_SOFT,
     SMOOTH,
     START_STEP,
+    STEP_ROUNDING,
     STOP_ISLAND,
     TURN,
     UPDATE,
@@ -88,6 +104,7 @@ from .tables import (
     in_joint_space,
     load_motion,
     note_residual,
+    start_of_part,
     three,
 )
 from .velocities import (
@@ -98,8 +115,6 @@ from .velocities import (
     solve_velocities,
     store_impulses,
 )
-
-STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
 
 _floats = viewer(np.float64)
 _addresses = viewer(np.int64)
@@ -119,8 +134,8 @@ def run_steps(y, dydt, stop, tables):
             return status
         options.fresh = 0
         reset_memory(stepping)
-    while (report.steps + STEP_ROUNDING) * options.dt < stop:
-        status = step(options.start + report.steps * options.dt, y, dydt, tables)
+    while (report.steps + STEP_ROUNDING) * options.whole < stop:
+        status = step(y, dydt, tables)
         if status != OK:
             return status
         report.steps += 1
@@ -165,7 +180,7 @@ def restore_start(was_fast, status, tables):
     """Put back whether something was fast, and the state of collision detection where it was saved, for a step that found no
     room."""
     tables.stepping.options[0].fast = 1 if was_fast else 0
-    if status == NEED_ROOM and tables.stepping.report[0].kept != 0:
+    if status in (NEED_ROOM, DIVIDED) and tables.stepping.report[0].kept != 0:
         ask_detection(RESTORE_DETECTION, tables)
 
 
@@ -228,9 +243,95 @@ STEP_ENTRY = CFunction(step_entry, C_SIGNATURE)
 
 
 @njit
-def step(t, y, dydt, tables):
-    """One step of `options.dt` from t, in place. Returns a status; where it is not OK, y is as it was, and `saved` is the
-    state at which the step failed. dydt is scratch."""
+def step(y, dydt, tables):
+    """One step, in place, in parts if it is divided (`divided_steps`). Returns a status; where it is not OK, y is the start
+    of the part that was not made, from which the step goes on, and `saved` the state at which it failed. dydt is scratch."""
+    stepping = tables.stepping
+    options, report, unsolved = stepping.options[0], stepping.report[0], stepping.report[0].unsolved
+    rest, hit, status = options.whole - report.done, 0.0, OK
+    while status == OK and rest > STEP_ROUNDING * options.whole:
+        length = rest if report.done > 0.0 else options.whole
+        if hit > 0.0 and report.parts < MOST_PARTS:
+            report.hit, status = hit, DIVIDED
+        else:
+            status = try_part(length, DIVIDES if report.parts < MOST_PARTS else CLOSES, y, dydt, tables)
+        if status == DIVIDED:
+            status = make_until_hit(length, y, dydt, tables)
+        if status == OK:
+            hit = report.hit - options.dt if report.hits == LEAVES else 0.0
+            report.last, rest = options.dt, rest - options.dt
+            report.done, report.parts = options.whole - rest, report.parts + 1
+            if rest > STEP_ROUNDING * options.whole:
+                keep_records(tables)
+        options.dt = options.whole
+    report.unsolved = min(report.unsolved, unsolved + 1)
+    if status == OK:
+        report.impacts += 1 if report.parts > 1 else 0
+        report.done, report.parts = 0.0, 0
+    return status
+
+
+@njit
+def make_until_hit(length, y, dydt, tables):
+    """Find when bodies hit, and make the part of a step that ends before, or if that is now, the instant in which they do.
+    length : of the rest of the step (s). Returns a status as `step`."""
+    report, whole, status = tables.stepping.report[0], tables.stepping.options[0].whole, DIVIDED
+    for _ in range(MOST_PROBES):
+        expected = report.hit
+        if status == DIVIDED and happens_later(expected, whole):
+            status = try_part(2.0 * expected, PROBES, y, dydt, tables)
+        if happens_at(report.hit, expected, whole):
+            break
+    if status == DIVIDED and not happens_later(report.hit, whole):
+        status = try_part(min(instant_of(whole), length), CLOSES, y, dydt, tables)
+    if status == DIVIDED:
+        status = try_part(min(time_until_hit(report, whole), length), LEAVES, y, dydt, tables)
+    return status
+
+
+@njit
+def try_part(length, what, y, dydt, tables):
+    """Make a part of a step of some length (s), or try it; what : happens with the contacts that would hit. Returns a status
+    as `step`."""
+    tables.stepping.options[0].dt, tables.stepping.report[0].hits = length, what
+    return make_part(start_of_part(tables.stepping), y, dydt, tables)
+
+
+@njit
+def keep_records(tables):
+    """Keep what contacts (`struck`), stops and motors did in a part of a step."""
+    stepping = tables.stepping
+    for i in range(stepping.bounds.shape[0]):
+        stepping.bounds[i].earlier += stepping.bounds[i].impulse
+    for i in range(stepping.soft.shape[0]):
+        stepping.soft[i].earlier += stepping.soft[i].impulse
+    note_contacts(0, tables.collision.counts[CONTACTS], tables)
+    for i in range(stepping.report[0].struck):
+        copy_row(stepping.struck_before, i, stepping.struck, i)
+    stepping.report[0].kept_struck = stepping.report[0].struck
+
+
+@njit
+def begin_records(stepping):
+    """Begin the records of impulses of a step, or go on with those of its earlier parts."""
+    forget_struck(stepping)
+    if stepping.report[0].parts == 0:
+        for i in range(stepping.bounds.shape[0]):
+            stepping.bounds[i].earlier = 0.0
+        for i in range(stepping.soft.shape[0]):
+            stepping.soft[i].earlier = 0.0
+        return
+    for i in range(stepping.report[0].kept_struck):
+        row = stepping.struck_before[i]
+        copy_row(stepping.struck, i, stepping.struck_before, i)
+        stepping.struck_slots[slot_of(row.a, row.b, stepping.struck, stepping.struck_slots)] = i + 1
+        stepping.report[0].struck = i + 1
+
+
+@njit
+def make_part(t, y, dydt, tables):
+    """One step of `options.dt` from t, in place, or a part of one. Returns a status; where it is not OK, y is as it was, and
+    `saved` is the state at which it failed. dydt is scratch."""
     stepping = tables.stepping
     h, report = stepping.options[0].dt, stepping.report[0]
     timer = stepping.timer
@@ -239,7 +340,7 @@ def step(t, y, dydt, tables):
     save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held, jolted = stepping.options[0].fast != 0, report.impacts, report.held, report.jolted
-    forget_struck(stepping)
+    begin_records(stepping)
     report.unnoted, report.unstored, report.kept, report.way_residual, report.way_aim = 0, 0, 0, 0.0, 1.0
     if was_fast:
         copy(stepping.origin, y)
@@ -266,12 +367,24 @@ def step(t, y, dydt, tables):
             copy(y, stepping.origin)
         restore_start(was_fast, status, tables)
         restore_kinematics(t, y, dydt, tables)
-        return status
+        return status if status != DIVIDED else ask_room_of_parts(tables)
     report.passed, report.residual, report.aim = 0, residual, aim
     if report.way_residual > 0.0 and (aim <= 0.0 or report.way_residual * aim > residual * report.way_aim):
         report.residual, report.aim = report.way_residual, report.way_aim
     note_residual(report)
     return OK
+
+
+@njit
+def ask_room_of_parts(tables):
+    """What a step is to be made in parts needs: room for the contacts of all of them in `struck`. Returns a status, DIVIDED
+    where it is there."""
+    report, needed = tables.stepping.report[0], (MOST_PARTS + 1) * tables.collision.counts[CONTACTS]
+    report.passed = 0
+    if tables.stepping.struck_before.shape[0] < needed:
+        report.room = needed
+        return NEED_ROOM
+    return DIVIDED
 
 
 @njit

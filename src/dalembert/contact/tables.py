@@ -28,11 +28,12 @@ MANY = 300  # contacts: islands of more than these are solved less precisely
 # unknown. `separates`: whether the solver finds displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness,
 # below `sleep_speed` (m/s), after which bodies sleep; zero: never. `ledger`: where the entries of contact stand in the
 # state. `fast`: whether some body may move by more than a part of its thickness in a step (`fast`). `fall`: half of what
-# weight moves a body by in a step, m: see `velocities.set_travel`.
+# weight moves a body by in a step, m: see `velocities.set_travel`. `dt` and `whole`: the length of a step (s); in a step that
+# is made in parts `dt` is that of the part (`divided_steps`).
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
      ("predict", "i8"), ("finishes", "i8"), ("tolerance_of_many", "f8"), ("slop", "f8"), ("kept", "f8"), ("fresh", "i8"),
-     ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"), ("fast", "i8"), ("fall", "f8")],
+     ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"), ("fast", "i8"), ("fall", "f8"), ("whole", "f8")],
     align=True,
 )  # fmt: skip
 # What the steps reached. `deepest`: the worst overlap (m) before its correction, `largest_residual`: of the natural map
@@ -45,13 +46,16 @@ OPTIONS = np.dtype(
 # `way_aim`: of its worst impact in free motion (m/s); `kept`: whether the state of collision detection is saved, should this
 # step be made again; `passed`: whether this step was begun before, and nothing met in its first half; `wants_continuous`:
 # whether continuous detection was needed; `jolted`: whether there were impacts since the last middle of a
-# step, 0 or 1; 2 before the first (`curved_paths.AT_START`).
+# step, 0 or 1; 2 before the first (`curved_paths.AT_START`). Of `divided_steps`: `done`: how much of this step was made (s),
+# in how many `parts`; `last`: the length of the last part (s); `hits`: what contacts that hit do in this part; `hit`: when,
+# but for as much as it is `unsure` (s); `kept_struck`: how many rows `struck_before` has.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
      ("overlap", "f8"), ("status", "i8"), ("naps", "i8"), ("wants_finisher", "i8"), ("impacts", "i8"), ("held", "i8"),
      ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("unstored", "i8"),
-     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8"), ("left", "i8"), ("jolted", "i8")],
+     ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8"), ("left", "i8"), ("jolted", "i8"),
+     ("done", "f8"), ("parts", "i8"), ("last", "f8"), ("hits", "i8"), ("hit", "f8"), ("unsure", "f8"), ("kept_struck", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -69,13 +73,14 @@ STRUCK = np.dtype(
 # compliance beside it, the impulse, that at the start of a round of impacts, that of impacts at a stop and the rate after
 # them, that of a displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the
 # row of that table that acts as this bound; −1 if none does. `freedom` is that of a joint of a tree, whose row of J is
-# `sign` there and nothing else, and `at` is where the state has its coordinate; −1 of others.
+# `sign` there and nothing else, and `at` is where the state has its coordinate; −1 of others. `earlier`: the impulses of
+# earlier parts of the step (`divided_steps`).
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
      ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
      ("first_impulse", "f8"), ("impact", "f8"), ("impact_speed", "f8"), ("correction", "f8"), ("state", "i8"),
-     ("soft", "i8"), ("freedom", "i8"), ("at", "i8"), ("sign", "f8")],
+     ("soft", "i8"), ("freedom", "i8"), ("at", "i8"), ("sign", "f8"), ("earlier", "f8")],
     align=True,
 )  # fmt: skip
 # A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
@@ -85,14 +90,14 @@ BOUND = np.dtype(
 # and `faint`, an inertia that is negligible. Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share
 # of its damping that is numerical. The coordinate, its rate at the start of the step, its change of rate in half a drift, the
 # impulse, and the active limit. Of the first row of a coordinate: the step, stiffness and damping for which `inertia` and
-# `damping` were fitted last.
+# `damping` were fitted last. `earlier`: as of a bound.
 SOFT = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
      ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
      ("row", "i8"), ("part", "i8"), ("freedom", "i8"), ("response", "f8"), ("faint", "f8"), ("push", "f8"),
      ("resist", "f8"), ("keep", "f8"), ("lost", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"),
      ("impulse", "f8"), ("state", "i8"), ("at", "i8"), ("of_h", "f8"), ("of_k", "f8"), ("of_d", "f8"), ("inertia", "f8"),
-     ("damping", "f8")],
+     ("damping", "f8"), ("earlier", "f8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
@@ -330,6 +335,9 @@ class Stepping(NamedTuple):
     struck: Any = column(
         "0", STRUCK, doc="impulses of the last step but those of `contacts`; room where something is fast"
     )
+    struck_before: Any = column(
+        "0", STRUCK, unit="position m, frame 1, impulse N s, moment N m s", doc="that of earlier parts of a step"
+    )
     struck_slots: Any = column("0", np.int64, doc="a hash table of the pairs in `struck`, see `fast.slot_of`")
     targets: Any = column("rows", unit="m/s, rad/s", doc="what J v must be after the step")
     joint_impulses: Any = column("rows", unit="N s, N m s")
@@ -533,3 +541,22 @@ def note_residual(report):
     report.worst_residual = max(report.worst_residual, report.residual)
     if report.residual > report.aim:
         report.unsolved += 1
+
+
+STEP_ROUNDING = 1e-9  # of a step: one that would begin so shortly before the end of the run is not made
+
+
+@inlined
+def start_of_part(stepping):
+    """When the step, or the part of it that is made now, begins (s)."""
+    options, report = stepping.options[0], stepping.report[0]
+    return options.start + report.steps * options.whole + report.done
+
+
+@inlined
+def end_of_part(stepping):
+    """When it ends (s)."""
+    options, report = stepping.options[0], stepping.report[0]
+    if report.done + options.dt >= options.whole * (1.0 - STEP_ROUNDING):
+        return options.start + (report.steps + 1) * options.whole
+    return start_of_part(stepping) + options.dt

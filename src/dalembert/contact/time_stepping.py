@@ -53,7 +53,7 @@ LEAST_STRUCK = 64  # rows of the table of impacts in free motion, once something
 MANY = 32  # colliders of a scene whose large islands are swept in groups of pairs
 
 # What a checkpoint has of the records
-SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0), "jolted": (0.0, 2.0)}
+SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0), "jolted": (0.0, 2.0), "last": REAL}
 SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0), "fast": (0.0, 1.0)}
 SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
 SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}
@@ -241,7 +241,9 @@ class ContactStepper(FixedStepper):
             table: Any = np.zeros(room, STRUCK).view(np.recarray)
             table[:used] = old[:used]
             slots = np.zeros(1 << (2 * room - 1).bit_length(), np.int64)  # a step begins with an empty table
-            self._tables = self._tables._replace(struck=table, struck_slots=slots)
+            before: Any = np.zeros(room, STRUCK).view(np.recarray)
+            before[: len(old)] = self._tables.struck_before
+            self._tables = self._tables._replace(struck=table, struck_before=before, struck_slots=slots)
 
     def _fit_coordinates(self, tables: ContactTables) -> None:
         """Write the addresses of the function and the tables of other coordinates than those of bodies."""
@@ -571,11 +573,13 @@ class ContactStepper(FixedStepper):
         forces = self._mechanism.system.forces
         for bound in self._tables.bounds[self._tables.bounds.soft < 0]:
             name, side = model.force_names[forces.ledger[bound.force]], float(forces.side[bound.force])
-            efforts[name] = efforts.get(name, 0.0) + side * float(bound.impulse) / self.settings.dt
+            efforts[name] = efforts.get(name, 0.0) + side * float(bound.impulse + bound.earlier) / self.settings.dt
         if self.report.steps[0] > 0:
             soft = self._tables.soft
             for row in soft[forces.kind[soft.force] == MOTOR]:
-                efforts[model.force_names[forces.ledger[row.force]]] = float(row.impulse) / self.settings.dt
+                efforts[model.force_names[forces.ledger[row.force]]] = (
+                    float(row.impulse + row.earlier) / self.settings.dt
+                )
             commands = self._mechanism.system.commands
             for row in commands[commands.row >= 0]:
                 efforts[model.force_names[row.entry]] = float(self._tables.joint_impulses[row.row]) / self.settings.dt

@@ -31,6 +31,7 @@ from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_com
 from ..dynamics.kinematics import load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .curved_paths import note_velocities, set_bends
+from .divided_steps import DIVIDED, divides, drift_ahead, find_hits, time_to_close
 from .fast import (
     bounces_on_way,
     forget_left,
@@ -175,6 +176,8 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     if with_forces:
         forget_left(tables)
     reach = options.dt if options.fast != 0 else h
+    if with_forces:
+        reach = time_to_close(stepping)
     set_travel(reach, with_forces, tables)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
@@ -377,7 +380,7 @@ def fill_rows(h, with_forces, before, y, tables):
             show_start(tables)
             status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
             if status == OK and with_forces and not has_surfaces(tables):
-                status = leave_bounces(h, stepping.search_motion, tables)
+                status = leave_hits(h, stepping.search_motion, tables)
         if status != OK:
             return status
         status = call_coordinates(FILL_ROWS, h if with_forces else 0.0, y, tables.stepping.answer, tables)
@@ -391,7 +394,7 @@ def fill_rows(h, with_forces, before, y, tables):
         options.fast = 1
     status = leave_to_detection(0, count, h, motion, y, tables)
     if status == OK and with_forces and not has_surfaces(tables):
-        status = leave_bounces(h, motion, tables)
+        status = leave_hits(h, motion, tables)
     if status != OK:
         return status
     prepare_rows(tables)
@@ -399,6 +402,16 @@ def fill_rows(h, with_forces, before, y, tables):
         set_bends(motion, tables)
     set_targets(tables)
     return call_limits(UPDATE_ROWS if with_forces else UPDATE_ROWS_IDLE, h, y, tables)
+
+
+@njit
+def leave_hits(h, motion, tables):
+    """Leave what bounces in flight to continuous detection, and what bodies that stand hit to the part of a step in whose
+    middle they do. Returns a status: NEED_ROOM, or DIVIDED if this step is to be made in parts."""
+    status = leave_bounces(h, motion, tables)
+    if status == OK and divides(tables) and find_hits(motion, tables):
+        return DIVIDED
+    return status
 
 
 @njit
@@ -420,11 +433,11 @@ def set_travel(h, with_forces, tables):
 def find_impulses(h, with_forces, y, tables):
     """The impulses of a step, with motors at their limits and restitution; `motion` becomes the velocities after them.
     Returns (whether elastic bodies bounced, a status)."""
-    impacts = 0
-    if set_biases(h, tables) and not in_joint_space(tables):
-        impacts = make_impacts(h, with_forces, y, tables)
-    call_limits(SET_STOPS, h, y, tables)
-    bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+    impacts, closing = 0, time_to_close(tables.stepping) if with_forces else h
+    if set_biases(closing, tables) and not in_joint_space(tables):
+        impacts = make_impacts(closing, with_forces, y, tables)
+    call_limits(SET_STOPS, drift_ahead(tables.stepping) if with_forces else h, y, tables)
+    bounced, status = bounce_mechanisms(h, closing, with_forces, impacts, y, tables)
     if status == OK:
         status = solve_impulses(tables)
     trial = 0
@@ -435,7 +448,7 @@ def find_impulses(h, with_forces, y, tables):
             call_surfaces(RESPOND_SURFACES, h, y, tables)
         load_free_motion(h, impacts, y, tables)
         if status == OK:
-            bounced, status = bounce_mechanisms(h, with_forces, impacts, y, tables)
+            bounced, status = bounce_mechanisms(h, closing, with_forces, impacts, y, tables)
         if status == OK:
             status = solve_impulses(tables)
     if impacts != 0 or bounced:

@@ -38,12 +38,14 @@ def build(dominoes: int = 24, push: float = 0.3, friction: float = 0.3) -> Scene
 
 
 def falls(run: Simulation) -> np.ndarray:
-    """(dominoes,) s: when each is tilted by 30° (NaN: never)."""
-    q = run.trajectory.orientation.values
-    upright = 1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2)
-    tilted = upright < np.cos(np.radians(30.0))
-    first = np.where(tilted.any(axis=0), tilted.argmax(axis=0), -1)
-    return np.where(first >= 0, run.trajectory.times[first], np.nan)
+    """(dominoes,) s: when each is tilted by 30°, between frames by interpolation (NaN: never)."""
+    q, times = run.trajectory.orientation.values, run.trajectory.times
+    above = 1.0 - 2.0 * (q[:, :, 1] ** 2 + q[:, :, 2] ** 2) - np.cos(np.radians(30.0))
+    found = np.full(above.shape[1], np.nan)
+    for i in np.flatnonzero((above < 0.0).any(axis=0)):
+        k = (above[:, i] < 0.0).argmax()
+        found[i] = np.interp(0.0, above[[k, k - 1], i], times[[k, k - 1]])
+    return found
 
 
 def check(run: Simulation) -> None:

@@ -184,11 +184,11 @@ def hold_efforts(h, bounds, soft, given, forces):
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.soft < 0:
-            forces[bound.force].rest += given[bound.force].side * bound.impulse / h
+            forces[bound.force].rest += given[bound.force].side * (bound.impulse + bound.earlier) / h
     for i in range(soft.shape[0]):
         force = forces[soft[i].force]
         changed += make_constant(force)
-        force.rest = soft[i].impulse / h
+        force.rest = (soft[i].impulse + soft[i].earlier) / h
     return changed
 
 
