@@ -241,3 +241,16 @@ def test_a_seesaw_throws_a_ball_as_by_events(coordinates):
         np.testing.assert_allclose(run.state.velocity[1], exact.state.velocity[1], atol=10.0 / steps**2)
         run.advance(0.3)  # the other end lands in the meantime
         assert run.report.energy_residual_relative < 0.5 / steps**2
+
+
+@BOTH
+@pytest.mark.parametrize(("limit", "speed"), [(1e3, 4.0 / 3.0), (np.inf, 3.0)])
+def test_a_motor_yields_to_an_impact_unless_it_has_no_limit(coordinates, limit, speed):
+    """An elastic ball of 0.5 kg hits at 2 m/s a paddle of 1 kg that a motor moves at 0.5 m/s against it."""
+    scene = dal.Scene("paddle", material=dal.Material(0.0, 1.0), gravity=(0.0, 0.0, 0.0))
+    paddle = scene.add_body("paddle", dal.Box(0.1, 1.0, 1.0), mass=1.0)
+    scene.slider("rail", dal.WORLD, paddle, at=(0.0, 0.0, 0.0), axis=(1.0, 0.0, 0.0))
+    scene.motor("motor", "rail", speed=0.5, limit=limit)
+    scene.add_body("ball", dal.Sphere(0.1), mass=0.5, position=(0.3, 0.0, 0.0), velocity=(-2.0, 0.0, 0.0))
+    run = dal.Simulation(scene, dt=1e-3, coordinates=coordinates).advance(0.2)
+    np.testing.assert_allclose(run.state.velocity[:, 0], (0.5, speed), atol=2e-5)

@@ -31,7 +31,7 @@ LATE, LEFT = 1, 2  # `late` of a pair with contacts that were left to this part 
 DIVIDES, PROBES, LEAVES, CLOSES = range(4)
 DIVIDED = 60  # status: the step is to be made in parts
 INSTANT = 2e-5  # of a step
-SOON = 5e-4  # of a step: contacts that close so soon do so at once, and twice as soon after the first with it
+SOON = 5e-4  # of a step: a contact that closes so soon does so at once, and with it those that close in twice that time
 EARLY = 5e-5  # of a step: so much before a hit a part ends, so that nothing overlaps
 HARD = 1.0  # times the velocity that weight adds in a step: slower contacts close in the middle of a step
 BORE = 1e-9  # m/s: what a contact that bears force adds to the velocities of its bodies, more than rounding
@@ -102,6 +102,8 @@ def find_hits(motion, tables):
 def is_hit(contact, u, motion, tables):
     """Whether a contact that closes at the velocity u (m/s) hits hard, and has a body that stands; and none that moves or
     turns so far in a step that it meets another place than this."""
+    if u >= 0.0:
+        return False
     whole = tables.stepping.options[0].whole
     weight, report = weight_of(contact, whole, tables), tables.stepping.report[0]
     known = report.parts > 0 or report.hits != DIVIDES

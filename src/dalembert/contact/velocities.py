@@ -175,9 +175,10 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     stepping.report[0].unnoted = 1
     if with_forces:
         forget_left(tables)
-    reach = options.dt if options.fast != 0 else h
     if with_forces:
         reach = time_to_close(stepping)
+    else:
+        reach = options.dt if options.fast != 0 else h
     set_travel(reach, with_forces, tables)
     corrected, bounced, status = find_and_solve(h, with_forces, True, y, dydt, tables)
     looks = 1
