@@ -433,13 +433,6 @@ def test_what_holds_a_particle_to_a_link_otherwise_is_refused_by_name(connect):
         dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
 
 
-def test_what_moves_by_command_beside_particles_is_refused_in_joint_coordinates():
-    scene = chain_with_a_net()
-    scene.add_body("plate", dal.Box(1, 1, 0.1), motion=lambda t: (0.0, 0.0, -3.0), material=RUBBER)
-    with pytest.raises(ValueError, match=r"'plate' has a prescribed motion.*maximal.*rk4"):
-        dal.Simulation(scene, method="time_stepping", dt=0.01, coordinates="joint")
-
-
 def test_a_state_that_is_not_finite_is_told_of():
     run = dal.Simulation(chain_with_a_net(), method="implicit_euler", dt=0.01, coordinates="joint")
     run.state.particle_momentum[3] = np.nan
@@ -539,13 +532,14 @@ def on_a_lift(kind, joined):
 @pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler", "implicit_midpoint"])
 @pytest.mark.parametrize("kind", ["grains", "cloth", "held"])
-def test_what_is_on_a_table_that_is_moved_moves_with_it(kind, method, joined):
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_what_is_on_a_table_that_is_moved_moves_with_it(coordinates, kind, method, joined):
     """The drive does the work on it: energy and momentum are balanced, to the order of the method."""
     errors, residuals = [], []
     for dt in (1 / 200, 1 / 400):
         scene = on_a_lift(kind, joined)
         start = scene.particles["top"].position.copy()
-        run = dal.simulate(scene, 1.0, method=method, dt=dt)
+        run = dal.simulate(scene, 1.0, method=method, dt=dt, coordinates=coordinates)
         way, speed = lift(1.0), AMPLITUDE * RATE * np.sin(RATE)
         rigid = slice(0, 1) if kind == "held" else slice(None)
         np.testing.assert_allclose(
@@ -564,13 +558,14 @@ def test_what_is_on_a_table_that_is_moved_moves_with_it(kind, method, joined):
         assert residuals[1] < 1.1 * residuals[0] / 2**order
 
 
+@pytest.mark.parametrize("coordinates", BOTH)
 @pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler", "implicit_midpoint", "bdf2"])
-def test_a_belt_carries_grains_along(method):
+def test_a_belt_carries_grains_along(method, coordinates):
     """A grain slides until t = u/μg, then moves with the belt. The belt does the work m u², half of which is lost."""
     scene = dal.Scene("belt", material=RUBBER)
     scene.add_body("belt", dal.Box(4, 1, 0.1), motion="set", surface_velocity=(1.0, 0, 0))
     scene.add_particles("grains", [(0.1, 0, 0.07), (-0.2, 0.1, 0.07)], mass=0.1, radius=0.02, material=RUBBER)
-    run = dal.simulate(scene, 1.0, method=method, dt=1 / 400)
+    run = dal.simulate(scene, 1.0, method=method, dt=1 / 400, coordinates=coordinates)
     np.testing.assert_allclose(run.state.particle_velocity, [(1, 0, 0)] * 2, rtol=0, atol=1e-9)
     assert run.state.particle_position[0, 0] - 0.1 == pytest.approx(1.0 - 0.5 / (0.8 * G), abs=2e-3)
     assert run.report.work["belt"] == pytest.approx(0.2, abs=1e-9)
@@ -578,7 +573,7 @@ def test_a_belt_carries_grains_along(method):
     assert run.report.energy_residual < 1e-10 and run.report.momentum_residual < 1e-10
 
 
-def wall_and_block(solver, duration, dt):
+def wall_and_block(solver, duration, dt, coordinates):
     """A wall pushes a soft block over a free box on the ground."""
     scene = dal.Scene("push", material=RUBBER)
     scene.add_obstacle("ground", dal.HalfSpace(), material=dal.Material(friction=0.1))
@@ -590,21 +585,23 @@ def wall_and_block(solver, duration, dt):
         material=dal.Material(friction=0.3),
     )  # fmt: skip
     sim = dal.Simulation(
-        scene, method="linear_implicit_euler", dt=dt, linear_solver=solver, linear_tolerance=1e-8
+        scene, method="linear_implicit_euler", dt=dt, linear_solver=solver, linear_tolerance=1e-8, coordinates=coordinates
     )  # fmt: skip
     sim.set_motion(wall, velocity=(0.2, 0, 0))
     return sim.advance(duration)
 
 
-def test_both_linear_solvers_push_a_block_and_drag_a_box():
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_both_linear_solvers_push_a_block_and_drag_a_box(coordinates):
     """Kinematic and free bodies in one linear system."""
-    runs = [wall_and_block(solver, 0.15, 1 / 200) for solver in ("cg", "direct")]
+    runs = [wall_and_block(solver, 0.15, 1 / 200, coordinates) for solver in ("cg", "direct")]
     np.testing.assert_allclose(places(runs[0]), places(runs[1]), rtol=0, atol=1e-8)
     assert [run.report.particles.indefinite for run in runs] == [0, 0]
 
 
-def test_a_wall_pushes_a_soft_block_over_a_free_box():
-    run = wall_and_block("cg", 0.5, 1 / 800)
+@pytest.mark.parametrize("coordinates", BOTH)
+def test_a_wall_pushes_a_soft_block_over_a_free_box(coordinates):
+    run = wall_and_block("cg", 0.5, 1 / 800, coordinates)
     assert run.state.particle_position[:, 0].min() > -0.1 + 0.05 + 0.005 - 1e-4
     np.testing.assert_allclose(run.state.position[1], (-0.1, 0, 0.202), rtol=0, atol=1e-12)
     weight = G * 200.0 * 0.2**3
@@ -613,8 +610,9 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box():
     assert run.report.momentum_residual < 1e-7 and run.report.energy_residual < 0.05 * work
 
 
+@pytest.mark.parametrize("coordinates", BOTH)
 @pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler"])
-def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method):
+def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method, coordinates):
     """Particles push the wall, and the box resists it: neither changes how it moves. So rounds settle in nearly all steps;
     when they waited for the wall, 100 of 120 ended with an error of its velocity."""
     scene = dal.Scene("drape", material=dal.Material(0.4))
@@ -633,7 +631,7 @@ def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method):
         damping=0.01,
         radius=0.01,
     )
-    run = dal.simulate(scene, 0.5, method=method, dt=1 / 240)
+    run = dal.simulate(scene, 0.5, method=method, dt=1 / 240, coordinates=coordinates)
     box = run.trajectory.position.sel(body="box").values[-1]
     np.testing.assert_allclose(box, (0.04, 0, 0.1), rtol=0, atol=1e-6)
     behind = np.abs(run.state.particle_position[:, 0] - (-0.185 - 0.025 - 0.01)) < 1e-4  # what touches the wall

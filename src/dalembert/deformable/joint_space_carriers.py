@@ -24,6 +24,15 @@ from ..contact.joint_space import (
     update_kinematics,
 )
 from ..contact.joint_space_books import place_soft
+from ..contact.joint_space_commands import (
+    AIM_LOOPS,
+    DRIFTED,
+    SHOW,
+    SHOW_ON_WAY,
+    call_rides,
+    copy_step_velocities,
+)
+from ..contact.joint_space_commands import BEGIN as BEGIN_RIDES
 from ..contact.joint_space_rows import pack
 from ..contact.joint_space_solves import factorize_packed, pack_matrix, solve_one
 from ..contact.joint_space_stepping import JointContactStepper
@@ -45,7 +54,7 @@ from ..dynamics.joint_space.dynamics import (
 from ..dynamics.joint_space.kinematics import ZERO
 from ..dynamics.joint_space.loops import call_solve_loops
 from ..dynamics.joint_space.mechanism import LIMP
-from ..dynamics.joint_space.state import show_bodies
+from ..dynamics.joint_space.state import forward_kinematics
 from ..dynamics.joint_space.tables import Reduced
 from ..dynamics.kinematics import load6, load9
 from ..linalg.block_ldl import add_at
@@ -73,27 +82,20 @@ class Carrying(NamedTuple):
 @njit
 def begin_trees(t, y, wanted, carrying, reduced, js, tables):
     """See BEGIN: at the start of the step, or for an explicit scheme in its middle. Returns a status."""
-    z, options = carrying.z, reduced.options[0]
+    z, given = carrying.z, reduced.system.commands
     h, explicit = carrying.stage[0], carrying.stage[2] != 0.0
-    first, m = options.coordinates, options.speeds
+    first, m = reduced.options[0].coordinates, reduced.options[0].speeds
     copy(z, carrying.state)
-    if explicit:
-        limp = first_half_drift(h, z, reduced, js, tables)
-    else:
-        limp = update_kinematics(z, reduced, js, tables)
-    if limp >= 0:
-        return LIMP
-    show_bodies(z, reduced)
-    for k in range(STATE_SIZE * reduced.system.settings[0].rigid):
-        store(y, k, load(reduced.y, k))
-    reduced.system.settings[0].implicit = 1  # soft rows follow
-    status = exert(t + (0.5 * h if explicit else 0.0), reduced)
-    reduced.system.settings[0].implicit = 0
+    for i in range(js.given.shape[0]):
+        copy_step_velocities(given[js.given[i].command], js.given[i])
+    status = place_trees(t, h if explicit else 0.0, z, reduced, js, tables)
     if status != OK:
         return status
-    if reduced.system.error.shape[0] > 0:
-        jacobian_velocity(reduced.system, js.loop_rates)
+    for k in range(STATE_SIZE * reduced.system.settings[0].rigid):
+        store(y, k, load(reduced.y, k))
     if not explicit:
+        if given.shape[0] > 0:
+            call_rides(SHOW_ON_WAY, t, z, z, tables, reduced, js)  # with the accelerations of the motions
         fill_slopes(z[first : first + m], js, reduced.tree)
     for k in range(m):
         store(js.before, k, load(z, first + k))
@@ -101,14 +103,44 @@ def begin_trees(t, y, wanted, carrying, reduced, js, tables):
     status = prepare_speeds(h, reduced, js, tables)
     if status == OK:
         find_free_speeds(h, reduced, js, tables)
-        fill_wanted(wanted, carrying, reduced, js)
+        fill_wanted(wanted, carrying, reduced, js, tables)
+    for i in range(js.given.shape[0]):
+        copy_step_velocities(js.given[i], given[js.given[i].command])
+        store3(reduced.tree.motion[js.given[i].node].v, ZERO)  # what they do is no part of J
+        store3(reduced.tree.motion[js.given[i].node].omega, ZERO)
     return status
+
+
+@njit
+def place_trees(t, h, z, reduced, js, tables):
+    """Move z from t (s) to the middle of a step over h; h = 0: where it is; with the forces and the rows of loops there.
+    Returns a status."""
+    driven = reduced.system.commands.shape[0] > 0
+    status = call_rides(BEGIN_RIDES, h, z, z, tables, reduced, js) if driven else OK
+    if status != OK:
+        return status
+    limp = first_half_drift(h, z, reduced, js, tables) if h > 0.0 else update_kinematics(z, reduced, js, tables)
+    if limp >= 0:
+        return LIMP
+    if driven and h > 0.0:
+        call_rides(DRIFTED, h, z, z, tables, reduced, js)
+    forward_kinematics(z, reduced)  # what is welded too, which has no node of its own in the tree of the bodies' step
+    reduced.system.settings[0].implicit = 1  # soft rows follow
+    status = exert(t + 0.5 * h, reduced)
+    reduced.system.settings[0].implicit = 0
+    if status != OK:
+        return status
+    if driven:
+        call_rides(AIM_LOOPS, h, z, z, tables, reduced, js)
+    elif reduced.system.error.shape[0] > 0:
+        jacobian_velocity(reduced.system, js.loop_rates)
+    return OK
 
 
 # By an explicit scheme the impulse of the forces acts at the middle, and half a drift with the new speeds follows. By the
 # others the stage begins with the step, and what the speeds do on their own counts too.
 @njit
-def fill_wanted(wanted, carrying, reduced, js):
+def fill_wanted(wanted, carrying, reduced, js, tables):
     """X₀ = τ (v + T a) of all links, with T the time of the impulse and a their accelerations in the step."""
     tree, rates, before, after = reduced.tree, carrying.rates, js.before, js.after
     h, explicit = carrying.stage[0], carrying.stage[2] != 0.0
@@ -119,6 +151,8 @@ def fill_wanted(wanted, carrying, reduced, js):
         if not explicit:
             store(rates, k, load(rates, k) + load(js.slopes, k))
     link_velocities(before, tree)
+    if explicit and reduced.system.commands.shape[0] > 0:
+        call_rides(SHOW, 1.0, carrying.z, carrying.z, tables, reduced, js)
     if explicit:
         link_velocities(after, tree)
     else:

@@ -27,7 +27,7 @@ from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from .carriers import begin_carriers, body_momentum, fill_inertia, momentum_of_offset
-from .contact import body_displacement, normal_part, push_carrier, slip_of
+from .contact import body_displacement, normal_part, slip_of
 from .tables import BODY_ROW
 
 # Bodies in a stage ----------------------------------------------------------------------------------------------------
@@ -307,7 +307,7 @@ def finish_touch(touch, y, particles, system, steps):
     ledger = options.ledger
     store(y, ledger, load(y, ledger) + dot(normal, mean) + dot(along, beside))
     store(y, ledger + 1, load(y, ledger + 1) + dot(along, sub(mean, beside)))
-    add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system)
+    add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system, steps)
     correct_position(touch, sub(x, x_0), y, particles, system, steps)
 
 
@@ -339,11 +339,18 @@ def shift_particle(particle, out, y, system, steps):
     add_3(y, common + REACTION_TORQUE, cross(out, p))
 
 
+# The arm is that at the start of an implicit stage. The force of the midpoint rule acts at the end of the stage; that of
+# implicit Euler is a second difference about its start.
 @njit
-def add_contact_impulse(touch, x, force, h, y, system):
+def add_contact_impulse(touch, x, force, h, y, system, steps):
     """Add the impulse of a contact on its particle to the ledger, and the opposite force to `pushes` of the carrier."""
+    options, at = steps.options[0], BODY_ROW * touch.body
     common = y.shape[0] - len(LEDGER)
     add_3(y, common + REACTION_IMPULSE, scale(h, force))
     add_3(y, common + REACTION_TORQUE, scale(h, cross(x, force)))
     if touch.body < system.settings[0].rigid:
-        push_carrier(touch, scale(-1.0, force), system.pushes, BODY_ROW * touch.body)
+        arm = load3(touch.arm)
+        if options.stretch != 1.0:
+            arm = add(arm, cross(load_3(steps.moved, at + 3), arm))
+        add_3(system.pushes, at, scale(-1.0, force))
+        add_3(system.pushes, at + 3, cross(force, arm))

@@ -175,9 +175,3 @@ def require_runnable(model: Model, method: str, coordinates: str, steps_contact:
             f"{name!r} has a prescribed motion, which generalized coordinates do not support; use coordinates='maximal' or "
             "'joint', or make the coordinates depend on time"
         )
-    moved = next((body.name for body in scene.bodies.values() if body.motion is not None), None)
-    if moved is not None and steps_contact and model.particle_count and coordinates == "joint":
-        raise ValueError(
-            f"{moved!r} has a prescribed motion, beside which method {method!r} moves particles in maximal coordinates only; "
-            "use coordinates='maximal', or an integration method, such as 'rk4'"
-        )
