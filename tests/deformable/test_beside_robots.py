@@ -495,6 +495,68 @@ def test_what_rests_on_a_free_box_moves_as_on_an_obstacle(kind, mass, method):
     assert runs[0].report.particles.unsolved <= runs[0].report.steps
 
 
+def arm_with_a_net(welded):
+    """A rod on a hinge and a plate at its end, one body or two that are welded, from whose edge a net hangs by one corner."""
+    scene = dal.Scene("arm")
+    rod = scene.add_body("rod", dal.Box(0.5, 0.05, 0.05), mass=1.0, position=(0.25, 0, 0))
+    scene.hinge("shoulder", dal.WORLD, rod, (0, 0, 0), axis=(0, 1, 0))
+    if welded:
+        plate = scene.add_body("plate", dal.Box(0.2, 0.2, 0.02), mass=0.5, position=(0.6, 0, 0.1))
+        scene.weld("weld", rod, plate, (0.5, 0, 0))
+    at = (0.7, 0.0, 0.1) if welded else (0.5, 0.0, 0.0)
+    net = scene.add_particles("net", [np.add(at, (0.1 * i, 0, 0)) for i in range(4)], mass=0.1)
+    scene.springs("springs", net, [(i, i + 1) for i in range(3)], stiffness=200.0)
+    scene.attach("hold", net[0], plate if welded else rod)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("method", SECOND_ORDER)
+@pytest.mark.parametrize("welded", [False, True])
+def test_a_net_on_an_arm_that_falls_moves_to_the_second_order(welded, method, coordinates):
+    """Whether the link that carries it has a joint of its own or is welded to another."""
+    exact = places(dal.simulate(arm_with_a_net(welded), 0.4, method="rk4", dt=5e-4, coordinates="joint"))
+    errors = []
+    for dt in (4e-3, 1e-3):
+        run = dal.simulate(
+            arm_with_a_net(welded), 0.4, method=method, dt=dt, coordinates=coordinates, linear_tolerance=1e-9
+        )
+        errors.append(np.abs(places(run) - exact).max())
+    assert errors[0] < 5e-4 and errors[1] < errors[0] / 14.0
+
+
+@pytest.mark.parametrize("method", SECOND_ORDER)
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("axis", [(0, 0, 1), (0, 1, 0)])
+def test_a_robot_that_rides_on_a_moving_base_carries_a_net(axis, coordinates, method):
+    """Its base moves as prescribed. A run by an integration method, where the attachment is a joint, is an oracle."""
+
+    def scene():
+        made = dal.Scene("rider")
+        above = made.add_body(
+            "base", dal.Box(0.3, 0.3, 0.1),
+            motion=lambda t: (0.3 * (1.0 - np.cos(3.0 * t)), 0.0, 0.2 * (1.0 - np.cos(4.0 * t))),
+        )  # fmt: skip
+        upper = made.add_body("upper", dal.Box(0.04, 0.04, 0.4), mass=0.5, position=(0, 0, 0.25))
+        lower = made.add_body("lower", dal.Box(0.4, 0.04, 0.04), mass=0.5, position=(0.2, 0, 0.45))
+        made.hinge("first", above, upper, (0, 0, 0.05), axis=axis)
+        made.hinge("second", upper, lower, (0, 0, 0.45), axis=(0, 1, 0))
+        net = made.add_particles("net", [(0.4 + 0.1 * i, 0.0, 0.45) for i in range(4)], mass=0.05)
+        made.springs("springs", net, [(i, i + 1) for i in range(3)], stiffness=100.0)
+        made.attach("hold", net[0], lower)
+        return made
+
+    exact = places(dal.simulate(scene(), 0.4, method="rk4", dt=5e-4, coordinates="joint"))
+    errors, residuals = [], []
+    for dt in (4e-3, 1e-3):
+        run = dal.simulate(scene(), 0.4, method=method, dt=dt, coordinates=coordinates, linear_tolerance=1e-9)
+        errors.append(np.abs(places(run) - exact).max())
+        residuals.append(run.report.energy_residual_relative)
+        assert run.report.momentum_residual < 1e-10 and run.report.angular_momentum_residual < 1e-9
+    assert errors[0] < 1e-3 and errors[1] < errors[0] / 14.0
+    assert residuals[0] < 5e-4 and residuals[1] < residuals[0] / 14.0
+
+
 # Kinematic bodies --------------------------------------------------------------------------------------------------------
 
 AMPLITUDE, RATE = 0.02, 10.0  # m, rad/s
@@ -605,8 +667,10 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box(coordinates):
     assert run.state.particle_position[:, 0].min() > -0.1 + 0.05 + 0.005 - 1e-4
     np.testing.assert_allclose(run.state.position[1], (-0.1, 0, 0.202), rtol=0, atol=1e-12)
     weight = G * 200.0 * 0.2**3
-    work = run.report.work["wall"]
-    assert 0.3 * weight * 0.05 < work < 0.3 * weight * 0.1  # friction alone, over about the way of the block
+    work, kinetic = run.report.work["wall"], 0.5 * weight / G * 0.2**2
+    assert (
+        0.3 * weight * 0.05 < work < 0.3 * weight * 0.1 + kinetic
+    )  # friction over about the way of the block, and its speed
     assert run.report.momentum_residual < 1e-7 and run.report.energy_residual < 0.05 * work
 
 
@@ -614,7 +678,8 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box(coordinates):
 @pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler"])
 def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method, coordinates):
     """Particles push the wall, and the box resists it: neither changes how it moves. So rounds settle in nearly all steps;
-    when they waited for the wall, 100 of 120 ended with an error of its velocity."""
+    when they waited for the wall, 100 of 120 ended with an error of its velocity. Walls that start later leave at most
+    7 of 120."""
     scene = dal.Scene("drape", material=dal.Material(0.4))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("box", dal.Box(0.4, 0.4, 0.2), mass=2.0, position=(0, 0, 0.1))
@@ -636,4 +701,4 @@ def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method, coor
     np.testing.assert_allclose(box, (0.04, 0, 0.1), rtol=0, atol=1e-6)
     behind = np.abs(run.state.particle_position[:, 0] - (-0.185 - 0.025 - 0.01)) < 1e-4  # what touches the wall
     assert np.count_nonzero(behind) > 3
-    assert run.report.particles.unsettled <= 5 and run.report.particles.mismatch < 0.003
+    assert run.report.particles.unsettled <= 10 and run.report.particles.mismatch < 0.01

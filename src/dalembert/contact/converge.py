@@ -172,7 +172,7 @@ def given_rate(k, bound, velocities, island, tables):
         value += dot(load3(bound.linear_b), three(velocities, at)) + dot(
             load3(bound.angular_b), three(velocities, at + 3)
         )
-    return value
+    return value - bound.slide
 
 
 @njit

@@ -26,16 +26,24 @@ import numpy as np
 from ..collide.tables import CONTACTS
 from ..core.c_function import call_pointer
 from ..core.jit import DISABLED, inlined, njit
-from ..core.math3 import add, cross, dot, load3, matvec, scale, store3, sub, symvec
+from ..core.math3 import add, cross, dot, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import own_address
-from ..dynamics.commands import BEGIN_INSTANT, MOTIONS, book_row, call_commands, set_both, step_velocity
+from ..dynamics.commands import (
+    BEGIN_INSTANT,
+    MOTIONS,
+    book_row,
+    book_surface,
+    call_commands,
+    set_both,
+    surface_velocity,
+)
 from ..dynamics.constraints import jacobian_velocity
 from ..dynamics.joint_space.dynamics import link_velocities
 from ..dynamics.joint_space.kinematics import ZERO, update_links
 from ..dynamics.joint_space.state import forward_kinematics, forward_velocities, place_commanded
-from ..dynamics.kinematics import load6, load9
+from ..dynamics.kinematics import load6
 from ..linalg.block_ldl import add_at
 from ..model.tables import LEDGER
 from .gauss_seidel import axes_of, world_impulse
@@ -103,7 +111,8 @@ def fill_given(share, packed, system, js):
     for i in range(given.shape[0]):
         at, row = given[i].first, commands[given[i].command]
         v, omega = given_velocity(share, row)
-        slide, spin = step_velocity(share, row)
+        slide, spin = surface_velocity(row)
+        slide, spin = add(v, slide), add(omega, spin)
         for k in range(3):
             store(packed, at + k, v[k])
             store(packed, at + 3 + k, omega[k])
@@ -335,20 +344,8 @@ def settle(h, z, reduced, js, tables):
             continue
         n, t, s = axes_of(contacts[i])
         impulse = world_impulse(n, t, s, p[0], p[1], p[2])
-        settle_surface(contacts[i].b, impulse, load3(contacts[i].arm_b), z, reduced, js)
-        settle_surface(contacts[i].a, scale(-1.0, impulse), load3(contacts[i].arm_a), z, reduced, js)
-
-
-@njit
-def settle_surface(body, impulse, arm, z, reduced, js):
-    """The work that the surface of a body does against an impulse on it."""
-    commands, given, motion = reduced.system.commands, js.given, reduced.tree.motion
-    for i in range(given.shape[0]):
-        row = commands[given[i].command]
-        if row.body == body:
-            turned = load9(motion[given[i].node].rotation)
-            slide, spin = matvec(turned, load3(row.surface_v)), matvec(turned, load3(row.surface_omega))
-            add_work(-dot(impulse, add(slide, cross(spin, arm))), row, z, reduced.system)
+        book_surface(contacts[i].b, impulse, load3(contacts[i].arm_b), z, system)
+        book_surface(contacts[i].a, scale(-1.0, impulse), load3(contacts[i].arm_a), z, system)
 
 
 # Loops ------------------------------------------------------------------------------------------------------------------

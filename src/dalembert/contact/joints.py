@@ -17,6 +17,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, symvec
 from ..core.simd import clear, load, store
 from ..core.thread_pool import CONTACT_JOBS, run_parallel
+from ..dynamics.commands import book_surface, surface_velocity
 from ..dynamics.constraints import add_rates, wrench_of
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .gauss_seidel import axes_of, world_impulse
@@ -62,8 +63,21 @@ def set_targets(tables):
     for r in range(targets.shape[0]):
         targets[r] = -targets[r]
     if tables.system.commands.shape[0] > 0:
+        subtract_surfaces(tables)
         for r in range(targets.shape[0]):
             targets[r] -= 2.0 * tables.system.partial[r]
+
+
+@njit
+def subtract_surfaces(tables):
+    """Moving surfaces, whose velocities `motion` has in it before and after the step, move no joint: their part of J v twice,
+    into the targets."""
+    system, targets = tables.system, tables.stepping.targets
+    for i in range(system.commands.shape[0]):
+        slide, spin = surface_velocity(system.commands[i])
+        for k in range(system.incidences.shape[0]):
+            if system.incidences[k].body == system.commands[i].body:
+                add_rates(system.incidences[k], system.jacobian, scale(2.0, slide), scale(2.0, spin), targets)
 
 
 @njit
@@ -203,6 +217,7 @@ def book_outside(y, body, impulse, opposite, arm, tables):
     """An impulse on a kinematic body goes to its momenta, one on the world to the reactions."""
     if body < tables.system.bodies.shape[0]:
         add_impulse(y, body, impulse, cross(arm, impulse))
+        book_surface(body, impulse, arm, y, tables.system)
     else:
         book_reaction(y, opposite, cross(arm, opposite))
 

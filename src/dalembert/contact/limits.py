@@ -13,10 +13,11 @@ import numpy as np
 
 from ..core.c_function import C_SIGNATURE, CONSTRAIN, FACTORIZE, KINEMATICS, viewer
 from ..core.elementary import exp, expm1, sin
-from ..core.jit import CFunction, njit
+from ..core.jit import CFunction, inlined, njit
 from ..core.math3 import add_scaled, dot, load3, scale, store3, symvec
 from ..core.status import OK
 from ..core.tables import table_at
+from ..dynamics.commands import surface_velocity
 from ..dynamics.jacobian import coordinate_rate, coordinate_rows, coordinate_value, plain_rows
 from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
@@ -80,7 +81,8 @@ def update_bounds(h, with_forces, y, tables):
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         update_bound(bound, h if with_forces else 0.0, y, tables.system)
-        bound.before = rate(bound, tables.stepping.motion)
+        bound.slide = rate_of_surfaces(bound, tables.system)
+        bound.before = present_rate(bound, tables)
         if with_forces and tables.system.forces[bound.force].kind == SERVO:
             bound.bias += bound.before - bound.start
     return compute_responses(tables)
@@ -166,6 +168,25 @@ def rate(bound, motion):
     )  # fmt: skip
 
 
+@inlined
+def present_rate(row, tables):
+    """The same at the present velocities, without those of moving surfaces, which move no joint."""
+    return rate(row, tables.stepping.motion) - row.slide
+
+
+@njit
+def rate_of_surfaces(row, system):
+    """What moving surfaces of its bodies add to that."""
+    total = 0.0
+    for i in range(system.commands.shape[0]):
+        body = system.commands[i].body
+        if body >= 0 and (body == row.a or body == row.b):
+            slide, spin = surface_velocity(system.commands[i])
+            linear, angular = (row.linear_a, row.angular_a) if body == row.a else (row.linear_b, row.angular_b)
+            total += dot(load3(linear), slide) + dot(load3(angular), spin)
+    return total
+
+
 @njit
 def push_coordinate(bound, impulse, motion):
     """Change the velocities of both bodies by an impulse on the coordinate."""
@@ -202,17 +223,16 @@ def apply_warm_start(stepping):
 def sweep_bounds(tables):
     """One sweep over all bounds, the joints after each; returns (the largest change of a rate, a status)."""
     bounds = tables.stepping.bounds
-    motion = tables.stepping.motion
     largest = 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.response == OFF:
             continue
-        change = impulse_change(bound, rate(bound, motion))
+        change = impulse_change(bound, present_rate(bound, tables))
         if change == 0.0:
             continue
         bound.impulse += change
-        push_coordinate(bound, change, motion)
+        push_coordinate(bound, change, tables.stepping.motion)
         status = solve_joints(tables)
         if status != 0:
             return largest, status
@@ -221,14 +241,14 @@ def sweep_bounds(tables):
 
 
 @njit
-def bounds_residual(stepping):
+def bounds_residual(tables):
     """The largest |λ − clamp(λ − (ṡ + bias)/K)| K over the bounds, m/s or rad/s."""
-    bounds = stepping.bounds
+    bounds = tables.stepping.bounds
     worst = 0.0
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         if bound.response != OFF:
-            worst = max(worst, bound.response * abs(impulse_change(bound, rate(bound, stepping.motion))))
+            worst = max(worst, bound.response * abs(impulse_change(bound, present_rate(bound, tables))))
     return worst
 
 
@@ -248,7 +268,7 @@ def apply_bounds(y, tables):
     for i in range(bounds.shape[0]):
         bound = bounds[i]
         impulse = bound.impulse
-        y[bound.entry] += 0.5 * impulse * (bound.before + rate(bound, tables.stepping.motion))
+        y[bound.entry] += 0.5 * impulse * (bound.before + present_rate(bound, tables))
         for side in range(2):
             body = bound.a if side == 0 else bound.b
             linear = load3(bound.linear_a) if side == 0 else load3(bound.linear_b)
@@ -471,7 +491,8 @@ def update_soft_rows(tables):
         store3(row.linear_b, linear_b)
         store3(row.angular_b, angular_b)
         row.value = system.error[row.row]
-        row.drift = rate(row, tables.stepping.motion) - row.before
+        row.slide = rate_of_surfaces(row, system)
+        row.drift = present_rate(row, tables) - row.before
 
 
 @njit
@@ -483,7 +504,7 @@ def set_soft_targets(h, with_forces, tables):
         push_coordinate, resist, keep, k = active_law(h, row, forces[row.force])
         if with_forces:
             push_coordinate -= h * k * row.value
-        targets[row.row] = (push_coordinate + keep * row.before) / resist - row.drift
+        targets[row.row] = (push_coordinate + keep * row.before) / resist - row.drift + row.slide
 
 
 @njit
@@ -494,7 +515,7 @@ def update_saturation(trial, tables):
     soft, forces, h = stepping.soft, tables.system.forces, stepping.options[0].dt
     changed = False
     for i in range(soft.shape[0]):
-        now = rate(soft[i], stepping.motion) + soft[i].drift
+        now = present_rate(soft[i], tables) + soft[i].drift
         changed = saturation_changed(trial, h, soft[i], forces[soft[i].force], now) or changed
     return changed
 
@@ -542,7 +563,7 @@ def book_soft(y, tables):
     soft, forces, h = stepping.soft, tables.system.forces, stepping.options[0].dt
     for i in range(soft.shape[0]):
         row = soft[i]
-        now = rate(row, stepping.motion) + row.drift
+        now = present_rate(row, tables) + row.drift
         elastic = elastic_impulse(h, row, forces[row.force], now)
         book_row(y, row, 0.5 * (row.impulse - elastic) * (row.before + now))
 
@@ -570,7 +591,7 @@ def book_correction_of_soft(y, tables):
     for i in range(soft.shape[0]):
         row = soft[i]
         moved = rate(row, stepping.shift) / h
-        elastic = elastic_impulse(h, row, forces[row.force], rate(row, stepping.motion) + row.drift)
+        elastic = elastic_impulse(h, row, forces[row.force], present_rate(row, tables) + row.drift)
         book_row(y, row, (row.impulse - elastic) * moved)
         y[y.shape[0] - len(LEDGER) + PROJECTION_WORK] -= row.impulse * moved
 
@@ -604,7 +625,7 @@ def limits_task(task, h, y, answer, tables):
         answer[0], status = sweep_bounds(tables)
         return status
     elif task == LIMITS_RESIDUAL:
-        answer[0] = bounds_residual(tables.stepping)
+        answer[0] = bounds_residual(tables)
     elif task == APPLY_TO_STATE:
         apply_bounds(y, tables)
         store_soft_impulses(tables)

@@ -28,7 +28,7 @@ from ..core.tables import column, part, table_at
 from ..model.tables import STOP
 from .gauss_seidel import apply, axes_of, world_impulse
 from .joints import project_velocities, solve_joints
-from .limits import LOCKED, impulse_change, push_coordinate, rate
+from .limits import LOCKED, impulse_change, present_rate, push_coordinate
 from .restitution import (
     AT_ONCE,
     CLOSED,
@@ -128,10 +128,9 @@ def speed_of_contact(i, own, tables):
 @inlined
 def rate_of(bound, own, tables):
     """The rate of a coordinate with a bound."""
-    motion = tables.stepping.motion
-    return (
-        bound_rate(bound, motion, own.rows) if in_joint_space(tables) else rate(tables.stepping.bounds[bound], motion)
-    )
+    if in_joint_space(tables):
+        return bound_rate(bound, tables.stepping.motion, own.rows)
+    return present_rate(tables.stepping.bounds[bound], tables)
 
 
 @njit

@@ -88,7 +88,7 @@ def resolve_impact(h, lead, y, tables):
     first. Writes momenta and ledger in y, `struck`, and the residual. Returns a status: ELSEWHERE, and no momenta written,
     where all contacts are to be solved."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
-    load_motion(y, system.bodies, system.kinematics, stepping.motion)
+    load_motion(y, system, stepping.motion)
     mark_hit(tables)
     status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
     if status != OK:

@@ -164,7 +164,7 @@ def set_kick(with_forces, y, tables):
     driven = with_forces and system.commands.shape[0] > 0
     if driven:
         call_commands(SHOW_VELOCITIES, 0.0, y, y, system)
-    load_motion(stepping.saved if with_forces else y, system.bodies, system.kinematics, kick)
+    load_motion(stepping.saved if with_forces else y, system, kick)
     if driven:
         call_commands(SHOW_VELOCITIES, 1.0, y, y, system)
     for body in range(system.bodies.shape[0]):
@@ -492,7 +492,7 @@ def load_speeds(h, y, tables):
     if in_joint_space(tables):
         call_coordinates(FREE_SPEEDS, h, y, tables.stepping.answer, tables)
         return
-    load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    load_motion(y, tables.system, tables.stepping.motion)
     if tables.system.commands.shape[0] > 0:
         copy_given(tables)
 

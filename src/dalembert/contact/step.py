@@ -431,7 +431,7 @@ def move_to_end(t, h, y, dydt, tables):
     if status == OK and tables.system.joints.shape[0] > 0:
         status = call_pointer(tables.callbacks[0].plain, tables.callbacks[0].plain_data, COMPLETE, t + h, y, dydt)
     if status == OK and options.fast != 0 and options.sleep_after > 0.0:
-        load_motion(y, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+        load_motion(y, tables.system, tables.stepping.motion)
         status = put_to_sleep(y, tables)
     return status
 

@@ -15,6 +15,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, scale, sub, symvec
 from ..core.simd import copy, load, store
 from ..core.tables import column, own_address, part
+from ..dynamics.commands import surface_velocity
 from ..model.tables import LEDGER, STATE_SIZE, System
 
 # Records ---------------------------------------------------------------------------------------------------------------
@@ -74,13 +75,14 @@ STRUCK = np.dtype(
 # them, that of a displacement, and, for the interior point solver, the active bound. In joint coordinates, `soft` is the
 # row of that table that acts as this bound; −1 if none does. `freedom` is that of a joint of a tree, whose row of J is
 # `sign` there and nothing else, and `at` is where the state has its coordinate; −1 of others. `earlier`: the impulses of
-# earlier parts of the step (`divided_steps`).
+# earlier parts of the step (`divided_steps`). `slide`: what moving surfaces of its bodies add to the rate of packed
+# velocities.
 BOUND = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3), ("angular_a", "f8", 3),
      ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("least", "f8"), ("most", "f8"), ("bias", "f8"), ("before", "f8"),
      ("start", "f8"), ("gap", "f8"), ("response", "f8"), ("compliance", "f8"), ("impulse", "f8"),
      ("first_impulse", "f8"), ("impact", "f8"), ("impact_speed", "f8"), ("correction", "f8"), ("state", "i8"),
-     ("soft", "i8"), ("freedom", "i8"), ("at", "i8"), ("sign", "f8"), ("earlier", "f8")],
+     ("soft", "i8"), ("freedom", "i8"), ("at", "i8"), ("sign", "f8"), ("earlier", "f8"), ("slide", "f8")],
     align=True,
 )  # fmt: skip
 # A force on a coordinate of a joint that acts as a soft constraint (see `limits`): its row of the table of forces, its
@@ -90,14 +92,14 @@ BOUND = np.dtype(
 # and `faint`, an inertia that is negligible. Of the law in this step: λ = push − resist ṡ⁺ + keep ṡ⁻, and `lost`, the share
 # of its damping that is numerical. The coordinate, its rate at the start of the step, its change of rate in half a drift, the
 # impulse, and the active limit. Of the first row of a coordinate: the step, stiffness and damping for which `inertia` and
-# `damping` were fitted last. `earlier`: as of a bound.
+# `damping` were fitted last. `earlier`, `slide`: as of a bound.
 SOFT = np.dtype(
     [("force", "i8"), ("entry", "i8"), ("coordinate", "i8"), ("a", "i8"), ("b", "i8"), ("linear_a", "f8", 3),
      ("angular_a", "f8", 3), ("linear_b", "f8", 3), ("angular_b", "f8", 3), ("first", "i8"), ("end", "i8"), ("joint", "i8"),
      ("row", "i8"), ("part", "i8"), ("freedom", "i8"), ("response", "f8"), ("faint", "f8"), ("push", "f8"),
      ("resist", "f8"), ("keep", "f8"), ("lost", "f8"), ("value", "f8"), ("before", "f8"), ("drift", "f8"),
      ("impulse", "f8"), ("state", "i8"), ("at", "i8"), ("of_h", "f8"), ("of_k", "f8"), ("of_d", "f8"), ("inertia", "f8"),
-     ("damping", "f8"), ("earlier", "f8")],
+     ("damping", "f8"), ("earlier", "f8"), ("slide", "f8")],
     align=True,
 )  # fmt: skip
 OFF = 0.0
@@ -207,11 +209,18 @@ def clear_velocities(motion, out):
 
 
 @njit
-def load_motion(y, bodies, kinematics, motion):
+def load_motion(y, system, motion):
     """Fill `motion` with v = P/m, ω = I⁻¹ L, 1/m and I⁻¹ from the momenta in y, at the orientations of the kinematics
-    table; of bodies that move by command, whose 1/m and I⁻¹ are zero, with the velocities there."""
-    for i in range(bodies.shape[0]):
-        load_motion_of(i, y, bodies, kinematics, motion)
+    table; of bodies that move by command, whose 1/m and I⁻¹ are zero, with the velocities there and those of their
+    surfaces, which joints and bounds subtract again."""
+    for i in range(system.bodies.shape[0]):
+        load_motion_of(i, y, system.bodies, system.kinematics, motion)
+    for i in range(system.commands.shape[0]):
+        row = system.commands[i]
+        if row.body >= 0:
+            at, (slide, spin) = MOTION * row.body, surface_velocity(row)
+            put_three(motion, at + LINEAR, add(three(motion, at + LINEAR), slide))
+            put_three(motion, at + ANGULAR, add(three(motion, at + ANGULAR), spin))
 
 
 @njit

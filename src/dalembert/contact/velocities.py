@@ -23,12 +23,11 @@ from ..collide.tables import (
 )
 from ..core.c_function import DERIVATIVE, POWERS, call_pointer
 from ..core.jit import njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, norm, scale, store3, sub, symvec
+from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, sub, symvec
 from ..core.profiler import end_stage
 from ..core.simd import clear, load, store
 from ..core.status import NON_FINITE, OK
-from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands
-from ..dynamics.kinematics import load9
+from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands, surface_velocity
 from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .curved_paths import note_velocities, set_bends
 from .divided_steps import DIVIDED, divides, drift_ahead, find_hits, time_to_close
@@ -388,7 +387,7 @@ def fill_rows(h, with_forces, before, y, tables):
         if status == OK and with_forces and count > 0:
             set_bends(tables.stepping.search_motion, tables)
         return status
-    load_motion(before, tables.system.bodies, tables.system.kinematics, tables.stepping.motion)
+    load_motion(before, tables.system, tables.stepping.motion)
     options = tables.stepping.options[0]
     motion = tables.stepping.motion
     if not with_forces and is_fast(options.dt, motion, tables):
@@ -511,17 +510,14 @@ def set_gap_biases(h, begin, end, tables):
 def normal_surface_speed(contact, normal, system):
     """The normal part of the velocities of moving surfaces at a contact, b's less a's, which `motion` has in it: surfaces
     move along themselves, so that biases take it out again."""
-    commands, kinematics, speed = system.commands, system.kinematics, 0.0
+    commands, speed = system.commands, 0.0
     for i in range(commands.shape[0]):
         row = commands[i]
         sign = (1.0 if row.body == contact.b else 0.0) - (1.0 if row.body == contact.a else 0.0)
         if row.body >= 0 and sign != 0.0:
-            rotation = load9(kinematics[row.body].rotation)
-            spin, arm = (
-                matvec(rotation, load3(row.surface_omega)),
-                load3(contact.arm_b if sign > 0.0 else contact.arm_a),
-            )
-            speed += sign * dot(normal, add(matvec(rotation, load3(row.surface_v)), cross(spin, arm)))
+            slide, spin = surface_velocity(row)
+            arm = load3(contact.arm_b if sign > 0.0 else contact.arm_a)
+            speed += sign * dot(normal, add(slide, cross(spin, arm)))
     return speed
 
 

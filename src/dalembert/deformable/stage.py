@@ -22,12 +22,13 @@ from ..core.c_function import PARTICLE_FORCES, call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, scale, sub, symvec
 from ..core.simd import load, store
+from ..dynamics.commands import book_drive
 from ..dynamics.kinematics import load6
 from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from .carriers import begin_carriers, body_momentum, fill_inertia, momentum_of_offset
-from .contact import body_displacement, normal_part, slip_of
+from .contact import body_displacement, body_point, normal_part, slip_of
 from .tables import BODY_ROW
 
 # Bodies in a stage ----------------------------------------------------------------------------------------------------
@@ -287,7 +288,7 @@ def add_force_impulses(y, system, steps):
 # The impulse of a contact changes the velocity at one point, so that its work is that with the mean of the velocities before
 # and after, whatever rule moves the particle: the loss of an impact is physics, and no error of implicit Euler, whose rule
 # has the velocity after it. Work of friction is that along the slip; the rest of the work is opposite to that on
-# the carrier, whose own step adds it to the ledger.
+# the carrier, whose own step adds it to the ledger, but for that on a moving surface, whose drive does it.
 @njit
 def finish_touch(touch, y, particles, system, steps):
     """Add work and impulse of a touch to the ledger, push its carrier, and move the particle out of overlap."""
@@ -307,6 +308,11 @@ def finish_touch(touch, y, particles, system, steps):
     ledger = options.ledger
     store(y, ledger, load(y, ledger) + dot(normal, mean) + dot(along, beside))
     store(y, ledger + 1, load(y, ledger + 1) + dot(along, sub(mean, beside)))
+    if touch.normals > 0 and touch.body < system.settings[0].rigid and system.commands.shape[0] > 0:
+        slide = body_point(touch, steps.surface, BODY_ROW * touch.body)  # in a stage; a step lasts 1/θ as long
+        work = dot(force, slide) / options.fraction
+        book_drive(touch.body, work, y, system)
+        store(y, ledger + 1, load(y, ledger + 1) - work)
     add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system, steps)
     correct_position(touch, sub(x, x_0), y, particles, system, steps)
 

@@ -401,14 +401,35 @@ def show_velocities(share, system):
 
 @njit
 def step_velocity(share, row):
-    """The same of one body, the velocity of its surface included."""
-    rotation = to_matrix(load_quaternion(row.q))
+    """The same of one body, (v, ω)."""
     v = add(scale(1.0 - share, load3(row.before_v)), scale(share, load3(row.after_v)))
-    omega = add(scale(1.0 - share, load3(row.before_omega)), scale(share, load3(row.after_omega)))
-    return (
-        add(v, matvec(rotation, load3(row.surface_v))),
-        add(omega, matvec(rotation, load3(row.surface_omega))),
-    )  # fmt: skip
+    return v, add(scale(1.0 - share, load3(row.before_omega)), scale(share, load3(row.after_omega)))
+
+
+@njit
+def surface_velocity(row):
+    """(v, ω) of the surface of a kinematic body beside that of the body, world axes. Only what touches it feels that."""
+    rotation = to_matrix(load_quaternion(row.q))
+    return matvec(rotation, load3(row.surface_v)), matvec(rotation, load3(row.surface_omega))
+
+
+@njit
+def book_surface(body, impulse, arm, y, system):
+    """Book the work that the drive of a moving surface does against an impulse on it at an arm of its body."""
+    commands = system.commands
+    for i in range(commands.shape[0]):
+        if commands[i].body == body:
+            slide, spin = surface_velocity(commands[i])
+            book_drive(body, -dot(impulse, add(slide, cross(spin, arm))), y, system)
+
+
+@njit
+def book_drive(body, work, y, system):
+    """Add to the work of the drive of a kinematic body in the ledger."""
+    commands, first = system.commands, y.shape[0] - len(LEDGER) - system.settings[0].ledger
+    for i in range(commands.shape[0]):
+        if commands[i].body == body:
+            store(y, first + commands[i].entry, load(y, first + commands[i].entry) + work)
 
 
 @njit

@@ -163,15 +163,10 @@ def turn_between(q: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.asarray(2.0 * v if size < 1e-12 else 2.0 * np.arctan2(size, w) / size * v)
 
 
-def require_runnable(model: Model, method: str, coordinates: str, steps_contact: bool) -> None:
-    """Raises ValueError for motions that a method or coordinates do not take, naming what moves, and the way out.
-    steps_contact : whether the run takes time steps of contact."""
-    commands = model.tables["commands"]
-    if not len(commands):
-        return
-    name, scene = name_of_command(model, commands[0]), model.scene
-    if coordinates == "generalized":
+def require_no_motions(model: Model) -> None:
+    """Raises ValueError for a model with motions, naming what moves, and the way out: generalized coordinates take none."""
+    for row in model.tables["commands"]:
         raise ValueError(
-            f"{name!r} has a prescribed motion, which generalized coordinates do not support; use coordinates='maximal' or "
-            "'joint', or make the coordinates depend on time"
+            f"{name_of_command(model, row)!r} has a prescribed motion, which generalized coordinates do not support; use "
+            "coordinates='maximal' or 'joint', or make the coordinates depend on time"
         )

@@ -36,8 +36,7 @@ from .errors import SimulationError, failure
 from .initial_conditions import HOLD, check_hold, ledger_size, look_at_events, redundant, release, set_out
 from .inspection import Inspection
 from .live import Live
-from .methods import RungeKutta
-from .motions import Motions, require_runnable
+from .motions import Motions, require_no_motions
 from .precompile import precompile
 from .recording import Recorder
 from .registry import Method, positive, require_kinds
@@ -159,10 +158,8 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
         self.model, self._method, self.method = setup.model, setup.method, setup.method.name
         self._generalized, self._iterative = setup.generalized, setup.iterative
         check_hold(hold, stiffness, damping, self._method)
-        steps_contact = not isinstance(self._method, RungeKutta)
-        require_runnable(
-            self.model, self.method, "generalized" if self._generalized else setup.coordinates, steps_contact
-        )
+        if self._generalized:
+            require_no_motions(self.model)
         precompile(setup.kernels)
         if self.model.tree is None and len(self.model.graph.hubs) and redundant(self.model):
             self.model = compile_scene(self.model.scene, hubs=False, apart=bool(self.model.attachments))
