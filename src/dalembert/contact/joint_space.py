@@ -83,6 +83,7 @@ from .joint_space_commands import (
     RIDE,
     SETTLE,
     SHOW,
+    SHOW_ON_WAY,
     STILL,
     call_rides,
     ride_task,
@@ -462,6 +463,9 @@ def place(t, h, on_way, z, reduced, js, tables):
     options, system, before = reduced.options[0], reduced.system, js.before
     first, stepping = options.coordinates, tables.stepping
     driven = system.commands.shape[0] > 0
+    status = OK if on_way else choose_rows(t, z, reduced, js, tables)
+    if status != OK:
+        return status
     if driven:
         if on_way:
             status = call_rides(BEGIN_IMPACT, t, z, z, tables, reduced, js)
@@ -506,6 +510,25 @@ def place(t, h, on_way, z, reduced, js, tables):
         set_speeds(0.0, z, reduced, js)
     elif status == OK and h > 0.0:
         show_falling(h, reduced.system)
+    return status
+
+
+@njit
+def choose_rows(t, z, reduced, js, tables):
+    """Find out which rows of the loops are independent, at a state z from outside, where loops are closed: in the middle of a
+    step they are open, and all would be. Returns a status."""
+    options, system = reduced.options[0], reduced.system
+    if options.held != 0 or system.error.shape[0] == 0:
+        return OK
+    status = OK
+    if system.commands.shape[0] > 0:
+        status = call_rides(SHOW_ON_WAY, t, z, z, tables, reduced, js)
+    else:
+        forward_kinematics(z, reduced)
+    if status == OK:
+        status = exert(t, reduced)
+    if status == OK:
+        options.limp, options.held = call_factor_loops(True, reduced), 1
     return status
 
 

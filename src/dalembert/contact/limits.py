@@ -557,10 +557,11 @@ def store_soft_impulses(tables):
 
 
 @njit
-def book_soft(y, tables):
-    """Work of motors and dampers to the ledger: that of the impulse, less the change of the potential energy of springs."""
+def book_soft(h, y, tables):
+    """Work of motors and dampers in a step over h (s) to the ledger: that of the impulse, less the change of the potential
+    energy of springs. h = 0: only impulses act."""
     stepping = tables.stepping
-    soft, forces, h = stepping.soft, tables.system.forces, stepping.options[0].dt
+    soft, forces = stepping.soft, tables.system.forces
     for i in range(soft.shape[0]):
         row = soft[i]
         now = present_rate(row, tables) + row.drift
@@ -629,7 +630,7 @@ def limits_task(task, h, y, answer, tables):
     elif task == APPLY_TO_STATE:
         apply_bounds(y, tables)
         store_soft_impulses(tables)
-        book_soft(y, tables)
+        book_soft(h, y, tables)
     elif task == CORRECT_STOPS:
         some, status = correct_stops(tables)
         answer[0] = 1.0 if some else 0.0

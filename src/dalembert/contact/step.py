@@ -30,7 +30,7 @@ from ..collide.tables import (
     copy_row,
     save_warm_start,
 )
-from ..core.c_function import C_SIGNATURE, COMPLETE, KINEMATICS, call_pointer, viewer
+from ..core.c_function import C_SIGNATURE, CHOOSE_ROWS, COMPLETE, KINEMATICS, call_pointer, viewer
 from ..core.jit import CFunction, njit
 from ..core.math3 import (
     add,
@@ -100,6 +100,7 @@ from .tables import (
     ContactTables,
     call_coordinates,
     call_limits,
+    call_mechanism,
     call_surfaces,
     in_joint_space,
     load_motion,
@@ -362,6 +363,7 @@ def make_part(t, y, dydt, tables):
         restore_memory(stepping)
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         forget_struck(stepping)
+        tables.system.settings[0].open = 0
         report.impacts, report.held, report.jolted = impacts, held, jolted
         if was_fast:
             copy(y, stepping.origin)
@@ -395,7 +397,11 @@ def move_to_middle(t, h, y, dydt, tables):
         status = advance_trees(0.5 * h, True, y, dydt, tables)
         return call_coordinates(PLACE, h, y, tables.stepping.answer, tables) if status == OK else status
     call_limits(START_STEP, h, y, tables)
-    status = advance(t, 0.5 * h, True, y, dydt, tables)
+    status = OK
+    if tables.system.joints.shape[0] > 0:
+        status = call_mechanism(tables.callbacks, CHOOSE_ROWS, t, y, dydt)
+    if status == OK:
+        status = advance(t, 0.5 * h, True, y, dydt, tables)
     if tables.stepping.options[0].fast != 0:
         save_momenta(h, y, tables)
     if status == OK and tables.system.commands.shape[0] > 0:

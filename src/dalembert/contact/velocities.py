@@ -215,7 +215,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
         return status
     apply_impulses(y, tables)
     call_surfaces(BOOK_SURFACES, h if with_forces else 0.0, y, tables)
-    call_limits(APPLY_TO_STATE, h, y, tables)
+    call_limits(APPLY_TO_STATE, h if with_forces else 0.0, y, tables)
     if with_forces:
         book_work(h, corrected, y, tables)
     if corrected:

@@ -45,6 +45,7 @@ PARTICLE_RATES = 17  # in: places of particles; out: their velocities, and force
 PARTICLE_ENERGY = 18  # the same, where only the potential energy is asked for; out is overwritten
 POWERS = 19  # the ledger's powers of forces once more, at the velocities in the kinematics table
 POTENTIAL = 20  # the potential energy of forces on bodies, into `energies[1]`
+CHOOSE_ROWS = 21  # in: a state with closed joints; which rows of J count until the next COMPLETE
 
 C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,

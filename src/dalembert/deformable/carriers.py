@@ -29,6 +29,7 @@ import numpy as np
 from ..core.c_function import (
     C_SIGNATURE,
     C_TYPE,
+    CHOOSE_ROWS,
     CONSTRAIN,
     DERIVATIVE,
     DRIFT,
@@ -150,8 +151,10 @@ def begin_joined(t, y, wanted, mechanism, data, system, steps):
     tau = options.fraction * options.dt
     duration = tau
     if options.explicit != 0:
+        status = call_pointer(mechanism, data, CHOOSE_ROWS, t, y, dydt)
         dydt[0] = 0.5 * options.dt
-        status = call_pointer(mechanism, data, DRIFT, 0.0, y, dydt)
+        if status == OK:
+            status = call_pointer(mechanism, data, DRIFT, 0.0, y, dydt)
         t, duration = t + 0.5 * options.dt, options.dt
     if status == OK:
         status = call_pointer(mechanism, data, DERIVATIVE, t, y, dydt)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..contact.joint_space import (
     JointSpace,
+    choose_rows,
     exert,
     fill_slopes,
     find_free_speeds,
@@ -116,7 +117,9 @@ def place_trees(t, h, z, reduced, js, tables):
     """Move z from t (s) to the middle of a step over h; h = 0: where it is; with the forces and the rows of loops there.
     Returns a status."""
     driven = reduced.system.commands.shape[0] > 0
-    status = call_rides(BEGIN_RIDES, h, z, z, tables, reduced, js) if driven else OK
+    status = choose_rows(t, z, reduced, js, tables)
+    if driven and status == OK:
+        status = call_rides(BEGIN_RIDES, h, z, z, tables, reduced, js)
     if status != OK:
         return status
     limp = first_half_drift(h, z, reduced, js, tables) if h > 0.0 else update_kinematics(z, reduced, js, tables)

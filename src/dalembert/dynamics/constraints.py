@@ -18,7 +18,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, congruence, cross, load3, scale, store3, sub, symvec
 from ..core.profiler import end_stage
 from ..core.simd import clear, load, store
-from ..linalg.block_ldl import add_at, factor, load_6, solve
+from ..linalg.block_ldl import add_at, factor, factor_independent, load_6, solve
 from ..linalg.precondition import AGAIN, ANEW, PREPARE
 from ..model.tables import ASSEMBLY, POINT_POINT, POINT_ROWS
 from .commands import set_accelerations
@@ -26,6 +26,7 @@ from .jacobian import HUBS, call_special
 from .kinematics import load6, load9
 
 NEARLY_DEPENDENT = 1e-9  # a smaller pivot, relative to its diagonal entry, calls for regularization
+RANK = 1e-11  # of rows of a step: a smaller pivot, relative to its diagonal entry, is rounding
 REGULARIZATION = 1e-10  # ε, relative to the diagonal of J W Jᵀ: the proximal iteration removes its effect
 PROXIMAL_STEPS = 12
 PROXIMAL_PROGRESS = 0.5  # the iteration ends where the residual does not fall to this share
@@ -203,6 +204,9 @@ def factorize(system):
     end_stage(system.timer, ASSEMBLY)
     if settings.solver != 0:
         return 0 if call_pointer(settings.solver, settings.solver_data, PREPARE, 0.0, values, lower) == 0 else 1
+    if settings.open != 0:
+        settings.regularization, settings.condition = 0.0, 0.0
+        return 0 if factor_chosen(0.0, system) > 0.0 else 1
     if settings.deficient == 0:
         ratio = factor(system.columns, system.entries, system.updates, values, lower, sizes)
         settings.condition = ratio
@@ -218,6 +222,31 @@ def factorize(system):
             values[joint.pivot + joint.rows * r + r] += REGULARIZATION * sizes[joint.row + r]
     settings.condition = 0.0
     return 0 if factor(system.columns, system.entries, system.updates, values, lower, sizes) > 0.0 else 1
+
+
+# Within a time step joints are open by the error of the step. Rows that depend on each other where the joints are closed, as
+# in a linkage in a plane, are then independent, and would hold what should move. So which rows are independent is decided
+# where a step begins, and in the step the others have no multiplier.
+
+
+@njit
+def choose_rows(system):
+    """Find out which rows are independent, where joints are closed and J has been evaluated; those alone count until
+    `settings.open` is cleared."""
+    settings = system.settings[0]
+    settings.open = 0
+    if settings.deficient != 0 and settings.solver == 0:
+        assemble(system)
+        settings.open = 1 if factor_chosen(RANK, system) > 0.0 else 0
+
+
+@njit
+def factor_chosen(least, system):
+    """Factor the rows that are independent, or with least > 0 decide which are. Returns as `factor`."""
+    return factor_independent(
+        system.columns, system.entries, system.updates, system.values, system.lower, system.scale, system.independent,
+        least,
+    )  # fmt: skip
 
 
 # Right-hand side and solution ------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import numpy as np
 from ..core.c_function import (
     C_SIGNATURE,
     CARRY,
+    CHOOSE_ROWS,
     COMPLETE_EVALUATED,
     CONSTRAIN,
     DERIVATIVE,
@@ -78,6 +79,7 @@ from .constraints import (
     NOT_SOLVED,
     acceleration_rhs,
     assemble_hubs,
+    choose_rows,
     constrain,
     factorize,
     jacobian_velocity,
@@ -186,6 +188,8 @@ def mechanism_task(task, t, y, dydt, system):
         return prepare(t, y, system)
     if task == FACTORIZE:
         return 0 if factorize(system) == 0 else SINGULAR
+    if task == CHOOSE_ROWS:
+        return begin_open(t, y, system)
     return complete(t, y, dydt, task == COMPLETE_EVALUATED, system)
 
 
@@ -214,6 +218,21 @@ def derivative(t, y, dydt, system):
 def prepare(t, y, system):
     """What depends on the state alone: kinematics, C, J and J̇ v, and the factorization of J W Jᵀ. Returns a status."""
     timer = system.timer
+    status = evaluate_rows(t, y, system)
+    if status != 0:
+        return status
+    if system.settings[0].hold == PENALTY:
+        return 0
+    if factorize(system) != 0:
+        return SINGULAR
+    end_stage(timer, FACTORIZATION)
+    return 0
+
+
+@njit
+def evaluate_rows(t, y, system):
+    """Kinematics, C, J and J̇ v. Returns a status."""
+    timer = system.timer
     begin_timing(timer, SAMPLE)
     update_kinematics(y, system.bodies, system.settings[0].rigid, system.kinematics)
     use_spins(y, system)
@@ -224,12 +243,18 @@ def prepare(t, y, system):
     if fill_rows(t, y, system) != 0:
         return USER_FUNCTION
     end_stage(timer, JACOBIAN)
-    if system.settings[0].hold == PENALTY:
-        return 0
-    if factorize(system) != 0:
-        return SINGULAR
-    end_stage(timer, FACTORIZATION)
     return 0
+
+
+@njit
+def begin_open(t, y, system):
+    """A step in which joints open begins: see `choose_rows`. Returns a status."""
+    if system.settings[0].deficient == 0:
+        return 0
+    status = evaluate_rows(t, y, system)
+    if status == 0:
+        choose_rows(system)
+    return status
 
 
 @njit
@@ -370,6 +395,7 @@ def write_derivative(y, dydt, system):
 def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. evaluated : whether `prepare` was called at y.
     Returns a status."""
+    system.settings[0].open = 0
     normalize_quaternions(y, system.settings[0].rigid)
     if system.commands.shape[0] > 0 and call_commands(PLACES, t, y, y, system) != 0:
         return USER_FUNCTION

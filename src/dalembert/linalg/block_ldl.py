@@ -29,14 +29,35 @@ def factor(columns, entries, updates, values, lower, scale):
             smallest = ratio
             if ratio == 0.0:
                 return 0.0
-        for e in range(column.first, column.last):
-            entry = entries[e]
-            product(lower, entry.offset, values, entry.offset, values, column.pivot, entry.rows, size)
-        for u in range(column.first_update, column.last_update):
-            update = updates[u]
-            subtract_product_t(
-                values, update.target, lower, update.left, update.rows, values, update.right, update.columns, size
-            )
+        eliminate(column, entries, updates, values, lower)
+    return smallest
+
+
+@inlined
+def eliminate(column, entries, updates, values, lower):
+    """Eliminate a column whose block on the diagonal is inverted."""
+    for e in range(column.first, column.last):
+        entry = entries[e]
+        product(lower, entry.offset, values, entry.offset, values, column.pivot, entry.rows, column.width)
+    for u in range(column.first_update, column.last_update):
+        update = updates[u]
+        subtract_product_t(
+            values, update.target, lower, update.left, update.rows, values, update.right, update.columns, column.width
+        )
+
+
+@njit
+def factor_independent(columns, entries, updates, values, lower, scale, independent, least):
+    """`factor` of the rows that are `independent`; `solve` gives the others zero. least > 0: find out first which are, those
+    with a larger |pivot| / scale. Returns the smallest of theirs."""
+    smallest = 1.0
+    for k in range(columns.shape[0]):
+        column = columns[k]
+        ratio = invert_independent(values, column.pivot, column.width, scale, column.x, independent, least)
+        smallest = min(smallest, ratio)
+        if ratio == 0.0:
+            return 0.0
+        eliminate(column, entries, updates, values, lower)
     return smallest
 
 
@@ -238,19 +259,55 @@ def _sweep(d, o, size, scale, scale_at):
             return 0.0
         if ratio < smallest:
             smallest = ratio
-        inverse = 1.0 / pivot
+        sweep_pivot(d, o, size, p)
+    return smallest
+
+
+@inlined
+def sweep_pivot(d, o, size, p):
+    """One Gauss–Jordan sweep, about pivot p."""
+    inverse = 1.0 / load(d, o + size * p + p)
+    for i in range(size):
+        if i != p:
+            factor = load(d, o + size * i + p) * inverse
+            for j in range(size):
+                if j != p:
+                    at = o + size * i + j
+                    store(d, at, load(d, at) - factor * load(d, o + size * p + j))
+    for i in range(size):
+        if i != p:
+            store(d, o + size * i + p, load(d, o + size * i + p) * inverse)
+            store(d, o + size * p + i, load(d, o + size * p + i) * -inverse)
+    store(d, o + size * p + p, inverse)
+
+
+@njit
+def invert_independent(d, o, size, scale, scale_at, independent, least):
+    """`invert` on the rows of a block that are independent, and zero on the others; see `factor_independent`. The largest
+    pivots come first, so that of rows that depend on each other those are chosen that do so least."""
+    swept, smallest = 0, 1.0
+    for _ in range(size):
+        p, best = -1, least
         for i in range(size):
-            if i != p:
-                factor = load(d, o + size * i + p) * inverse
-                for j in range(size):
-                    if j != p:
-                        at = o + size * i + j
-                        store(d, at, load(d, at) - factor * load(d, o + size * p + j))
-        for i in range(size):
-            if i != p:
-                store(d, o + size * i + p, load(d, o + size * i + p) * inverse)
-                store(d, o + size * p + i, load(d, o + size * p + i) * -inverse)
-        store(d, o + size * p + p, inverse)
+            if (swept >> i) & 1 == 0 and (least > 0.0 or independent[scale_at + i] != 0):
+                ratio = abs(load(d, o + size * i + i)) / load(scale, scale_at + i)
+                if ratio > best:
+                    p, best = i, ratio
+        if p < 0:
+            break
+        smallest = min(smallest, best)
+        swept |= 1 << p
+        sweep_pivot(d, o, size, p)
+    for p in range(size):
+        chosen = (swept >> p) & 1
+        if least > 0.0:
+            independent[scale_at + p] = chosen
+        if chosen != independent[scale_at + p]:
+            smallest = 0.0
+        if chosen == 0:
+            for i in range(size):
+                store(d, o + size * i + p, 0.0)
+                store(d, o + size * p + i, 0.0)
     return smallest
 
 

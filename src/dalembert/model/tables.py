@@ -179,7 +179,8 @@ SETTINGS = np.dtype(
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
      ("ledger", "i8"), ("rigid", "i8"), ("particles", "i8"), ("stepped", "i8"), ("contact_entry", "i8"),
      ("rate", "f8"), ("solver", "i8"), ("solver_data", "i8"), ("unsolved", "i8"), ("implicit", "i8"),
-     ("on_particles", "i8", 3), ("special", "i8"), ("special_rows", "i8"), ("special_forces", "i8"), ("motions", "i8")],
+     ("open", "i8"), ("on_particles", "i8", 3), ("special", "i8"), ("special_rows", "i8"), ("special_forces", "i8"),
+     ("motions", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -298,6 +299,12 @@ class System(NamedTuple):
     rhs: Any = column("unknowns", unit="m/s²", fill=np.nan, writer="dynamics.constraints")
     multipliers: Any = column("unknowns", unit="N or N m", writer="dynamics.constraints", doc="λ of the last solve")
     residual: Any = column("unknowns", unit="m/s²", fill=np.nan, writer="dynamics.constraints")
+    independent: Any = column(
+        "unknowns",
+        np.int64,
+        writer="dynamics.constraints",
+        doc="whether a row counts within time steps: see `choose_rows`",
+    )
     scratch: Any = column(
         "SCRATCH", unit="any", fill=np.nan, writer="dynamics.forces", doc="arguments and results of user functions"
     )
