@@ -25,8 +25,7 @@ from .commands import set_accelerations
 from .jacobian import HUBS, call_special
 from .kinematics import load6, load9
 
-NEARLY_DEPENDENT = 1e-9  # a smaller pivot, relative to its diagonal entry, calls for regularization
-RANK = 1e-11  # of rows of a step: a smaller pivot, relative to its diagonal entry, is rounding
+NEARLY_DEPENDENT = 1e-9  # a smaller pivot, relative to its diagonal entry, calls for regularization, and in time steps is left out
 REGULARIZATION = 1e-10  # ε, relative to the diagonal of J W Jᵀ: the proximal iteration removes its effect
 PROXIMAL_STEPS = 12
 PROXIMAL_PROGRESS = 0.5  # the iteration ends where the residual does not fall to this share
@@ -237,7 +236,7 @@ def choose_rows(system):
     settings.open = 0
     if settings.deficient != 0 and settings.solver == 0:
         assemble(system)
-        settings.open = 1 if factor_chosen(RANK, system) > 0.0 else 0
+        settings.open = 1 if factor_chosen(NEARLY_DEPENDENT, system) > 0.0 else 0
 
 
 @njit
