@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 BOUNDS = {
     "deformable.step.particle_step_entry": (280, 950), "contact.joint_space.joint_space_entry": (300, 676),
     "contact.joint_space.rides_entry": (86, 210), "deformable.joint_space_carriers.trees_entry": (175, 424),
-    "contact.step.step_entry": (430, 820), "dynamics.mechanism.mechanism_entry": (177, 385),
+    "contact.step.step_entry": (430, 835), "dynamics.mechanism.mechanism_entry": (177, 385),
     "contact.converge.converging_entry": (248, 505), "contact.cone_solver.cone_solver_entry": (196, 405),
     "contact.surface_rows.surfaces_entry": (114, 178),
     "contact.joint_space_surfaces.joint_surfaces_entry": (122, 197),

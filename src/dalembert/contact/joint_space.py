@@ -115,6 +115,7 @@ from .tables import (
     GIVEN_OF_ISLAND,
     LEAD,
     LINEAR,
+    MEAN_FORCES,
     MOTION,
     MOVES_LITTLE,
     PLACE,
@@ -503,11 +504,7 @@ def place(t, h, on_way, z, reduced, js, tables):
     status = prepare_speeds(h, reduced, js, tables)
     if status == OK and h > 0.0 and stepping.options[0].predict != 0:
         find_free_speeds(h, reduced, js, tables)
-        set_speeds(0.5, z, reduced, js)
-        link_velocities(z[first : first + before.shape[0]], js.tree)
-        show_links(z, reduced, js.tree, js.links)
-        status = exert(t + 0.5 * h, reduced)
-        set_speeds(0.0, z, reduced, js)
+        status = exert_halfway(t + 0.5 * h, z, reduced, js)
     elif status == OK and h > 0.0:
         show_falling(h, reduced.system)
     return status
@@ -529,6 +526,26 @@ def choose_rows(t, z, reduced, js, tables):
         status = exert(t, reduced)
     if status == OK:
         options.limp, options.held = call_factor_loops(True, reduced), 1
+    return status
+
+
+@njit
+def exert_at_mean(h, z, reduced, js, tables):
+    """The forces in the middle of a step over h, at the mean of the speeds before and the packed ones in `motion`. Returns a
+    status."""
+    unpack(tables.stepping.motion, js.after, js)
+    return exert_halfway(start_of_part(tables.stepping) + 0.5 * h, z, reduced, js)
+
+
+@njit
+def exert_halfway(t, z, reduced, js):
+    """The forces at a time t (s), at the mean of the speeds in `before` and `after`. Returns a status."""
+    first = reduced.options[0].coordinates
+    set_speeds(0.5, z, reduced, js)
+    link_velocities(z[first : first + js.before.shape[0]], js.tree)
+    show_links(z, reduced, js.tree, js.links)
+    status = exert(t, reduced)
+    set_speeds(0.0, z, reduced, js)
     return status
 
 
@@ -826,6 +843,8 @@ def task_of_step(task, h, y, out, tables, reduced, js):
         pack(js.after, tables.stepping.motion, js)
         if js.given.shape[0] > 0:
             call_rides(FILL, 1.0, y, tables.stepping.motion, tables, reduced, js)
+    elif task == MEAN_FORCES:
+        status = exert_at_mean(h, y, reduced, js, tables)
     elif task == GIVEN_OF_ISLAND:
         call_rides(GIVEN_RATES, h, y, out, tables, reduced, js)
     elif task == RATES:

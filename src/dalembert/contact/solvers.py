@@ -136,9 +136,17 @@ def make_stepping(
     if joint_space:  # where what falls is seen ahead without it: see `joint_space.show_falling`
         steady |= system.forces.kind == STOP
     options.predict = int((~steady).any())
+    options.corrects = int((~steady & (system.forces.kind < LIMITED)).any())
     options.fresh, options.sleep_after, options.sleep_speed = 1, settings.sleep_after, settings.sleep_speed
     packed = joint_space.pop("packed", MOTION * (bodies + 1))
-    sizes = {"state": size, "bodies": bodies, "rows": rows, "contacts": 0, "packed": packed}
+    sizes = {
+        "state": size,
+        "bodies": bodies,
+        "rows": rows,
+        "contacts": 0,
+        "packed": packed,
+        "exerted": len(system.exerted),
+    }
     if not joint_space:
         bounds = make_bounds(system, size)
         joint_space = {

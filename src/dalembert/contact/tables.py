@@ -22,9 +22,9 @@ from ..model.tables import LEDGER, STATE_SIZE, System
 
 MANY = 300  # contacts: islands of more than these are solved less precisely
 
-# `predict`: whether some force may depend on velocities. `finishes`: whether islands that sweeps leave unsolved go to the
-# converging solver, or `iterations` are all they get. `tolerance_of_many`: m/s, that of a solver with a relative
-# tolerance in an island of more than MANY contacts; 0: the same. `slop`: m, overlap that is tolerated; `kept`: m, gap over
+# `predict`: whether some force may depend on velocities. `corrects`: whether one does that the step does not solve for.
+# `finishes`: whether islands that sweeps leave unsolved go to the converging solver, or `iterations` are all they get.
+# `tolerance_of_many`: m/s, that of a solver with a relative tolerance in an island of more than MANY contacts; 0: the same. `slop`: m, overlap that is tolerated; `kept`: m, gap over
 # which a contact keeps its force. `fresh`: whether the state was set from outside, so that the contacts ahead of it are
 # unknown. `separates`: whether the solver finds displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness,
 # below `sleep_speed` (m/s), after which bodies sleep; zero: never. `ledger`: where the entries of contact stand in the
@@ -33,7 +33,8 @@ MANY = 300  # contacts: islands of more than these are solved less precisely
 # is made in parts `dt` is that of the part (`divided_steps`).
 OPTIONS = np.dtype(
     [("dt", "f8"), ("margin", "f8"), ("separates", "i8"), ("iterations", "i8"), ("tolerance", "f8"), ("ledger", "i8"),
-     ("predict", "i8"), ("finishes", "i8"), ("tolerance_of_many", "f8"), ("slop", "f8"), ("kept", "f8"), ("fresh", "i8"),
+     ("predict", "i8"), ("corrects", "i8"), ("finishes", "i8"), ("tolerance_of_many", "f8"), ("slop", "f8"), ("kept", "f8"),
+     ("fresh", "i8"),
      ("sleep_after", "f8"), ("sleep_speed", "f8"), ("start", "f8"), ("fast", "i8"), ("fall", "f8"), ("whole", "f8")],
     align=True,
 )  # fmt: skip
@@ -271,6 +272,11 @@ class Stepping(NamedTuple):
     options: Any = column("1", OPTIONS)
     report: Any = column("1", REPORT)
     saved: Any = column("state", doc="the state at the start of the step")
+    unforced: Any = column(
+        "state", doc="the state in the middle of the step before forces, if some depend on velocities"
+    )
+    kept_forces: Any = column("6 * bodies", unit="N, N m", doc="force and torque on bodies as they were")
+    kept_exerted: Any = column("exerted", unit="any", doc="`exerted` of the mechanism, likewise")
     motion: Any = column(
         "packed", unit="m/s, rad/s", doc="velocities of bodies, see MOTION; in joint coordinates the speeds"
     )
@@ -428,6 +434,7 @@ BODY_SPEEDS = 38  # the velocities of all bodies at the packed speeds y, laid ou
 POWER = 39  # answer = the power of the forces, W
 BEGIN_WAY = 40  # a step begins: no impulses yet, should one before it have failed
 END_WAY_IMPACT = 45  # after the impulses that follow PLACE_ON_WAY
+MEAN_FORCES = 46  # the forces at the mean of the speeds before and the packed speeds in `motion`
 LEAD, UNLEAD = 43, 44  # let forces act for h on the speeds of bodies in flight; take that back
 MOVES_LITTLE = 41  # returns 1 where no point of a collider may move far within h at the packed speeds y, else 0
 STOP_ISLAND = 26  # set the speeds of an island to zero

@@ -10,6 +10,8 @@ it is repeated. The work of applied forces is computed when all impulses are kno
 In order: all changes of velocity; contacts and rows; impulses and biases; the applied forces.
 """
 
+import math
+
 from ..collide.near import ELSEWHERE
 from ..collide.tables import (
     AWAKE,
@@ -22,12 +24,13 @@ from ..collide.tables import (
     save_warm_start,
 )
 from ..core.c_function import DERIVATIVE, POWERS, call_pointer
-from ..core.jit import njit
-from ..core.math3 import add, add_scaled, cross, dot, load3, norm, scale, store3, sub, symvec
+from ..core.jit import inlined, njit
+from ..core.math3 import add, add_scaled, congruence, cross, dot, load3, norm, scale, store3, sub, symvec
 from ..core.profiler import end_stage
-from ..core.simd import clear, load, store
+from ..core.simd import clear, copy, load, store
 from ..core.status import NON_FINITE, OK
 from ..dynamics.commands import BEGIN_INSTANT, SETTLE, SHOW_VELOCITIES, call_commands, surface_velocity
+from ..dynamics.kinematics import load6, load9
 from ..model.tables import CONSTRAINT_WORK, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .curved_paths import note_velocities, set_bends
 from .divided_steps import DIVIDED, divides, drift_ahead, find_hits, time_to_close
@@ -79,6 +82,7 @@ from .tables import (
     INVERSE_MASS,
     LINEAR,
     MARK_SURFACES,
+    MEAN_FORCES,
     MOTION,
     RATES,
     REFACTOR,
@@ -104,6 +108,7 @@ from .tables import (
     put_three,
     relative_velocity,
     six,
+    start_of_part,
     three,
 )
 
@@ -347,6 +352,8 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
     if status == OK and with_forces:
         corrected, status = plan_correction(tables)
         if first:
+            if stepping.options[0].corrects != 0:
+                copy(stepping.unforced, y)
             apply_forces(h, y, dydt, tables)
         if driven:
             call_commands(SHOW_VELOCITIES, 1.0, y, y, tables.system)
@@ -356,6 +363,14 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
         load_speeds(0.0, y, tables)
     if status == OK:
         bounced, status = find_impulses(h, with_forces, y, tables)
+    trial = 0
+    while status == OK and with_forces and trial < CORRECTIONS and predicts_wrongly(tables):
+        changed, status = correct_forces(h, y, dydt, tables)
+        if not changed or status != OK:
+            break
+        load_speeds(h, y, tables)
+        bounced, status = find_impulses(h, with_forces, y, tables)
+        trial += 1
     return corrected, bounced, status
 
 
@@ -542,6 +557,102 @@ def evaluate_forces(t, h, y, dydt, tables):
     return status
 
 
+# Forces that depend on velocities, such as those of dampers, are evaluated at v + ½ h v̇, with v̇ of the forces and joints
+# alone (`evaluate_forces`). Where contacts or bounds act too, that is not the mean of the velocities before and after the
+# step: the wheel of a car that stands would fall by ½ h g, and its damper would pull the car down, by half of its travel at
+# 60 Hz. So the forces are evaluated again there, at the mean that the impulses have given, and these are found again. Each
+# time what is left of the error is its part h d/2m, for a damping d (N s/m) and a mass m.
+CORRECTIONS = 6  # at most
+FORCE_ENOUGH = 0.01  # of the tolerance: forces that change velocities by less than that stay as they are
+
+
+@inlined
+def predicts_wrongly(tables):
+    """Whether forces depend on velocities, and impulses act beside those of joints."""
+    acts = tables.collision.counts[CONTACTS] > 0 or tables.stepping.bounds.shape[0] > 0
+    return acts and tables.stepping.options[0].corrects != 0
+
+
+@njit
+def correct_forces(h, y, dydt, tables):
+    """Evaluate the forces at the means of the velocities before the step and in `motion`, and apply them instead of those
+    applied so far. Returns (whether they differ by more than a little, a status); if they do not, all stays as it was."""
+    system, stepping = tables.system, tables.stepping
+    bodies, kinematics, kept, t = system.bodies, system.kinematics, stepping.kept_forces, start_of_part(stepping)
+    for i in range(bodies.shape[0]):
+        put_three(kept, 6 * i, load3(kinematics[i].force))
+        put_three(kept, 6 * i + 3, load3(kinematics[i].torque))
+    copy(stepping.kept_exerted, system.exerted)
+    if in_joint_space(tables):
+        status = call_coordinates(MEAN_FORCES, h, y, stepping.answer, tables)
+    else:
+        fill_mean_momenta(y, tables)
+        status = call_mechanism(tables.callbacks, DERIVATIVE, t + 0.5 * stepping.options[0].dt, y, dydt)
+    if status != OK:
+        return False, status
+    changed = change_by_forces(h, tables) > FORCE_ENOUGH * stepping.options[0].tolerance
+    for i in range(bodies.shape[0] if not changed else 0):
+        store3(kinematics[i].force, three(kept, 6 * i))
+        store3(kinematics[i].torque, three(kept, 6 * i + 3))
+    if not changed:
+        copy(system.exerted, stepping.kept_exerted)
+    if not in_joint_space(tables):
+        if system.commands.shape[0] > 0:
+            call_commands(SHOW_VELOCITIES, 1.0, y, y, system)
+        if changed:
+            copy(y, stepping.unforced)
+            apply_forces(h, y, dydt, tables)
+        else:
+            add_momenta_of_forces(h, stepping.unforced, y, tables)
+    return changed, OK
+
+
+@njit
+def fill_mean_momenta(y, tables):
+    """The momenta in y become the means of those before the step and those of the velocities in `motion`."""
+    bodies, kinematics, motion, saved = (
+        tables.system.bodies,
+        tables.system.kinematics,
+        tables.stepping.motion,
+        tables.stepping.saved,
+    )
+    for i in range(bodies.shape[0]):
+        if bodies[i].inverse_mass > 0.0:
+            at, to = STATE_SIZE * i + 7, MOTION * i
+            inertia = congruence(load9(kinematics[i].rotation), load6(bodies[i].inertia))
+            momentum = add_scaled(three(saved, at), bodies[i].mass, three(motion, to + LINEAR))
+            spin = add(three(saved, at + 3), symvec(inertia, three(motion, to + ANGULAR)))
+            put_three(y, at, scale(0.5, momentum))
+            put_three(y, at + 3, scale(0.5, spin))
+
+
+@njit
+def change_by_forces(h, tables):
+    """The largest change of a velocity (m/s) by the forces in the kinematics table over h, less those in `kept_forces`: of a
+    body, and by its rotation at its radius of gyration."""
+    bodies, kinematics, kept, largest = tables.system.bodies, tables.system.kinematics, tables.stepping.kept_forces, 0.0
+    for i in range(bodies.shape[0]):
+        w, kin = bodies[i].inverse_mass, kinematics[i]
+        if w > 0.0:
+            force = norm(sub(load3(kin.force), three(kept, 6 * i)))
+            torque = norm(sub(load3(kin.torque), three(kept, 6 * i + 3)))
+            arm = math.sqrt(load3(bodies[i].moments)[0] * w)
+            largest = max(largest, h * w * force, h * w * torque / arm if arm > 0.0 else 0.0)
+    return largest
+
+
+@njit
+def add_momenta_of_forces(h, before, y, tables):
+    """The momenta in y become those in `before` and the impulses over h of the forces in the kinematics table."""
+    kinematics, asleep = tables.system.kinematics, tables.collision.asleep
+    for i in range(tables.system.bodies.shape[0]):
+        kin, at = kinematics[i], STATE_SIZE * i + 7
+        share = h if asleep[i] == AWAKE else 0.0
+        for k in range(3):
+            store(y, at + k, load(before, at + k) + share * kin.force[k])
+            store(y, at + 3 + k, load(before, at + 3 + k) + share * kin.torque[k])
+
+
 @njit
 def apply_forces(h, y, dydt, tables):
     """P, L ← P, L + h (F, τ) of the applied forces, and their entries in the ledger. Their work follows when all impulses are
@@ -549,17 +660,11 @@ def apply_forces(h, y, dydt, tables):
     if in_joint_space(tables):
         return  # which are there already
     system = tables.system
-    kinematics, asleep = system.kinematics, tables.collision.asleep
     bodies = system.bodies.shape[0]
     for i in range(bodies):
-        if asleep[i] != AWAKE:
+        if tables.collision.asleep[i] != AWAKE:
             book_support_of_sleeper(i, h, y, system)
-            continue
-        kin = kinematics[i]
-        at = STATE_SIZE * i + 7
-        for k in range(3):
-            store(y, at + k, load(y, at + k) + h * kin.force[k])
-            store(y, at + 3 + k, load(y, at + 3 + k) + h * kin.torque[k])
+    add_momenta_of_forces(h, y, y, tables)
     common = y.shape[0] - len(LEDGER)
     dydt[common + CONSTRAINT_WORK] = 0.0
     for k in range(3):
