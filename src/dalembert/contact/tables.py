@@ -24,8 +24,9 @@ MANY = 300  # contacts: islands of more than these are solved less precisely
 
 # `predict`: whether some force may depend on velocities. `corrects`: whether one does that the step does not solve for.
 # `finishes`: whether islands that sweeps leave unsolved go to the converging solver, or `iterations` are all they get.
-# `tolerance_of_many`: m/s, that of a solver with a relative tolerance in an island of more than MANY contacts; 0: the same. `slop`: m, overlap that is tolerated; `kept`: m, gap over
-# which a contact keeps its force. `fresh`: whether the state was set from outside, so that the contacts ahead of it are
+# `tolerance_of_many`: m/s, that of a solver with a relative tolerance in an island of more than MANY contacts; 0: the same.
+# `slop`: m, overlap that is tolerated; `kept`: m, gap over which a contact keeps its force. `fresh`: whether the state was
+# set from outside, so that the contacts ahead of it are
 # unknown. `separates`: whether the solver finds displacements too (`solvers.ContactSolver`). `sleep_after`: s of slowness,
 # below `sleep_speed` (m/s), after which bodies sleep; zero: never. `ledger`: where the entries of contact stand in the
 # state. `fast`: whether some body may move by more than a part of its thickness in a step (`fast`). `fall`: half of what
