@@ -29,12 +29,15 @@ def poured(seed):
 
 
 def test_every_step_of_a_falling_pile_is_solved_also_where_sweeps_end_before():
-    run = dal.Simulation(poured(2), dt=DT, frame_rate=1e-3)
-    ended = 0
-    for _ in range(58):
-        run.step()
-        report = run._driver.report
-        assert report.residual[0] <= report.aim[0]
-        ended += report.iterations[0] >= 1024
+    """Which piles need that depends on the last bits of what happened before."""
+    ended, seed = 0, 2
+    while ended == 0 and seed < 10:
+        run = dal.Simulation(poured(seed), dt=DT, frame_rate=1e-3)
+        for _ in range(58):
+            run.step()
+            report = run._driver.report
+            assert report.residual[0] <= report.aim[0]
+            ended += report.iterations[0] >= 1024
+        assert run.report.contact.unsolved == 0
+        seed += 1
     assert ended > 0, "sweeps have solved all"
-    assert run.report.contact.unsolved == 0
