@@ -55,7 +55,7 @@ def test_a_car_on_its_springs_oscillates_as_the_formula_says(coordinates):
 
 
 @BOTH
-def test_a_box_that_slides_in_a_fluid_stops_where_it_should(coordinates):
+def test_a_box_that_slides_in_a_fluid_slows_as_the_formula_says(coordinates):
     """m v' = −μ m g − d v: v = (v₀ + μ g/γ) e^(−γ t) − μ g/γ with γ = d/m."""
     friction, drag, speed, time = 0.3, 2.0, 5.0, 0.5
     errors = []

@@ -16,7 +16,7 @@ def tilted_lift(t):
 
 
 def carried(kind, surface, motion="set"):
-    """A body with or without a moving surface, on which a ball lies, and a rod that it carries by what `kind` says."""
+    """A body with or without a moving surface, and a rod that it carries by what `kind` says."""
     scene = dal.Scene("belt", material=RUBBER)
     own = {} if surface is None else {"surface_velocity": surface}
     scene.add_body("belt", dal.Box(4, 2, 0.1), motion=motion, **own)

@@ -668,9 +668,8 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box(coordinates):
     np.testing.assert_allclose(run.state.position[1], (-0.1, 0, 0.202), rtol=0, atol=1e-12)
     weight = G * 200.0 * 0.2**3
     work, kinetic = run.report.work["wall"], 0.5 * weight / G * 0.2**2
-    assert (
-        0.3 * weight * 0.05 < work < 0.3 * weight * 0.1 + kinetic
-    )  # friction over about the way of the block, and its speed
+    # friction over about the way of the block, and its kinetic energy
+    assert 0.3 * weight * 0.05 < work < 0.3 * weight * 0.1 + kinetic
     assert run.report.momentum_residual < 1e-7 and run.report.energy_residual < 0.05 * work
 
 

@@ -525,7 +525,10 @@ def choose_rows(t, z, reduced, js, tables):
     if status == OK:
         status = exert(t, reduced)
     if status == OK:
-        options.limp, options.held = call_factor_loops(True, reduced), 1
+        options.limp = call_factor_loops(True, reduced)
+        if options.limp >= 0:
+            return LIMP
+        options.held = 1
     return status
 
 

@@ -610,12 +610,8 @@ def correct_forces(h, y, dydt, tables):
 @njit
 def fill_mean_momenta(y, tables):
     """The momenta in y become the means of those before the step and those of the velocities in `motion`."""
-    bodies, kinematics, motion, saved = (
-        tables.system.bodies,
-        tables.system.kinematics,
-        tables.stepping.motion,
-        tables.stepping.saved,
-    )
+    system, motion, saved = tables.system, tables.stepping.motion, tables.stepping.saved
+    bodies, kinematics = system.bodies, system.kinematics
     for i in range(bodies.shape[0]):
         if bodies[i].inverse_mass > 0.0:
             at, to = STATE_SIZE * i + 7, MOTION * i

@@ -25,9 +25,8 @@ from .commands import set_accelerations
 from .jacobian import HUBS, call_special
 from .kinematics import load6, load9
 
-NEARLY_DEPENDENT = (
-    1e-9  # a smaller pivot, relative to its diagonal entry, calls for regularization, and in time steps is left out
-)
+# A smaller pivot, relative to its diagonal entry, calls for regularization; in time steps its row is left out
+NEARLY_DEPENDENT = 1e-9
 REGULARIZATION = 1e-10  # ε, relative to the diagonal of J W Jᵀ: the proximal iteration removes its effect
 PROXIMAL_STEPS = 12
 PROXIMAL_PROGRESS = 0.5  # the iteration ends where the residual does not fall to this share

@@ -165,8 +165,9 @@ def turn_between(q: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 def require_no_motions(model: Model) -> None:
     """Raises ValueError for a model with motions, naming what moves, and the way out: generalized coordinates take none."""
-    for row in model.tables["commands"]:
+    commands = model.tables["commands"]
+    if len(commands):
         raise ValueError(
-            f"{name_of_command(model, row)!r} has a prescribed motion, which generalized coordinates do not support; use "
-            "coordinates='maximal' or 'joint', or make the coordinates depend on time"
+            f"{name_of_command(model, commands[0])!r} has a prescribed motion, which generalized coordinates do not support; "
+            "use coordinates='maximal' or 'joint', or make the coordinates depend on time"
         )
