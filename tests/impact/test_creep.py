@@ -139,3 +139,23 @@ def test_friction_acts_against_the_velocity_of_each_corner_of_a_block_that_spins
         run.state.angular_velocity[0], [0, 0, 5.0 - 6.0 * 0.2 * G / np.hypot(1.0, 0.6) * 0.25], atol=1e-6
     )
     np.testing.assert_allclose(run.state.position[0], [0, 0, 0.2], atol=1e-9)
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.6])
+def test_a_block_slips_when_a_spring_pulls_as_hard_as_friction_holds(friction):
+    """The hand at the other end of the spring moves at a constant speed, so that the pull just reaches its limit."""
+    stiffness, speed, mass = 200.0, 0.1, 2.0
+    scene = dal.Scene("pulled", gravity=(0, 0, -G), material=dal.Material(friction))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    block = scene.add_body("block", dal.Box(0.4, 0.4, 0.2), mass=mass, position=(0, 0, 0.1))
+    hand = scene.add_body("hand", dal.Box(0.1, 0.1, 0.1), mass=1.0, position=(1, 0, 0), material=None)
+    hand_rail = scene.slider("rail", dal.WORLD, hand, (1, 0, 0), axis=(1, 0, 0))
+    scene.add_motion("drive", hand_rail, speed=speed)
+    object.__setattr__(hand, "velocity", np.array([speed, 0.0, 0.0]))
+    scene.spring("pull", block, hand, (0.2, 0, 0), (1, 0, 0), stiffness=stiffness)
+    expected = friction * mass * G / (stiffness * speed)
+    run = dal.simulate(scene, 1.3 * expected, method="dormand_prince")
+    slips = [event.time for event in run.contact_events if event.kind == "slips"]
+    assert slips[0] == pytest.approx(expected, rel=3e-5)
+    beyond, rate = 0.3 * expected, np.sqrt(stiffness / mass)
+    assert run.state.position[0, 0] == pytest.approx(speed * (beyond - np.sin(rate * beyond) / rate), abs=1e-6)

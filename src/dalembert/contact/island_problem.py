@@ -280,30 +280,41 @@ def incidence_row(incidence, row, jacobian):
 
 @njit
 def describe_joints(problem, tables):
-    """The rows of all joints, with those of soft constraints. Returns whether none has more than MOST_BLOCKS bodies."""
+    """The rows of all joints, with those of soft constraints, but for rows that do not count while joints are open
+    (`constraints.choose_rows`). Returns whether none has more than MOST_BLOCKS bodies."""
     system, stepping = tables.system, tables.stepping
     for j in range(system.joints.shape[0]):
-        joint, first = system.joints[j], problem.counts[EQUATIONS]
+        joint = system.joints[j]
         if joint.active == 0:
             continue
-        for r in range(joint.rows):
-            add_coupling(EQUATIONS, joint.row + r, problem)
-            store(problem.wanted, first + r, load(stepping.targets, joint.row + r))
-            store(problem.compliance, first + r, 0.0)
-        for i in range(joint.first, joint.last):
-            incidence = system.incidences[i]
-            for r in range(3 if incidence.is_point != 0 else incidence.rows):
-                coupling = problem.equations[first + incidence.row - joint.row + r]
-                linear, angular = incidence_row(incidence, r, system.jacobian)
-                if not add_row(coupling, 0, incidence.body, linear, angular, problem):
+        for row in range(joint.row, joint.row + joint.rows):
+            if system.settings[0].open != 0 and system.independent[row] == 0:
+                continue
+            k = problem.counts[EQUATIONS]
+            coupling = add_coupling(EQUATIONS, row, problem)
+            store(problem.wanted, k, load(stepping.targets, row))
+            store(problem.compliance, k, 0.0)
+            for i in range(joint.first, joint.last):
+                if not add_joint_row(coupling, system.incidences[i], row, k, problem, tables):
                     return False
-                k, given = first + incidence.row - joint.row + r, incidence.body
-                if given < system.bodies.shape[0] and problem.block_of[given] < 0:  # it moves by command
-                    v, omega = three(stepping.motion, MOTION * given), three(stepping.motion, MOTION * given + 3)
-                    store(problem.wanted, k, load(problem.wanted, k) - dot(linear, v) - dot(angular, omega))
     soft = stepping.soft
     for i in range(soft.shape[0]):
         for k in range(problem.counts[EQUATIONS]):
             if problem.equations[k].number == soft[i].row:
                 store(problem.compliance, k, system.joints[soft[i].joint].compliance)
     return True
+
+
+@njit
+def add_joint_row(coupling, incidence, row, k, problem, tables):
+    """The part of one row of a joint, equation k, on the body of an incidence, if it has one. Returns whether there was
+    room."""
+    system, r = tables.system, row - incidence.row
+    if not 0 <= r < (3 if incidence.is_point != 0 else incidence.rows):
+        return True
+    body = incidence.body
+    linear, angular = incidence_row(incidence, r, system.jacobian)
+    if body < system.bodies.shape[0] and problem.block_of[body] < 0:  # it moves by command
+        v, omega = three(tables.stepping.motion, MOTION * body), three(tables.stepping.motion, MOTION * body + 3)
+        store(problem.wanted, k, load(problem.wanted, k) - dot(linear, v) - dot(angular, omega))
+    return add_row(coupling, 0, body, linear, angular, problem)

@@ -16,7 +16,7 @@ from ..core.elementary import exp, expm1, sin
 from ..core.jit import CFunction, inlined, njit
 from ..core.math3 import add_scaled, dot, load3, scale, store3, symvec
 from ..core.status import OK
-from ..core.tables import table_at
+from ..core.tables import grow, table_at
 from ..dynamics.commands import surface_velocity
 from ..dynamics.jacobian import coordinate_rate, coordinate_rows, coordinate_value, plain_rows
 from ..dynamics.mechanism import Mechanism
@@ -699,16 +699,17 @@ class SoftMechanism(Mechanism):
         rows.joint = np.arange(len(system.joints), len(graph.joints))
         rows.row = graph.joints["row"][rows.joint]
         rows.part = np.arange(len(system.parts), len(system.parts) + len(rows))
-        symbolic, count, unknowns = graph.symbolic, graph.rows, graph.unknowns
+        symbolic = graph.symbolic
+        own = grow(
+            system, rows=graph.rows, unknowns=graph.unknowns, values=symbolic.values, jacobian_size=graph.jacobian_size,
+            joints=len(graph.joints),
+        )  # fmt: skip
         super().__init__(
-            system._replace(
+            own._replace(
                 parts=_parts(model.graph, graph, system, rows), joints=np.array(graph.joints).view(np.recarray),
                 incidences=graph.incidences, pairs=graph.pairs, hubs=graph.hubs, columns=symbolic.columns,
                 entries=symbolic.entries, updates=symbolic.updates, settings=np.array(system.settings).view(np.recarray),
-                jacobian=np.zeros(graph.jacobian_size), error=np.zeros(count), bias=np.zeros(count),
-                scale=np.zeros(unknowns), values=np.zeros(symbolic.values), lower=np.zeros(symbolic.values),
-                partial=np.zeros(count), rhs=np.zeros(unknowns), multipliers=np.zeros(unknowns), residual=np.zeros(unknowns),
-                rates=np.zeros(count), timer=np.zeros(len(system.timer)),
+                timer=np.zeros(len(system.timer)),
             )
         )  # fmt: skip
         self.rows = rows

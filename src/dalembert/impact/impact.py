@@ -285,7 +285,10 @@ TOUCHES = 1e-9  # of the same: what is nearer at an event takes part in it
 TINY_SPEED = 1e-10  # of the typical speed: contacts that close more slowly rest
 TINY_FORCE = 1e-8  # of the largest force of contact
 OVERLAP = 1e-6  # of the size: more overlap at the start is an error
-MUTED = 1e-2  # of μ f_n: the excess of friction at a contact that other contacts keep from slipping
+# Of μ f_n: the most by which friction at a contact that does not slip, though it is above its limit, may grow until it is
+# looked at again, and how many times the present excess that is. One that is just above slips a moment later, unless other
+# contacts keep it from slipping.
+MUTED, GROWS = 1e-2, 3.0
 HELD = 1e-6  # of the largest force of contact: what parts slowly and is pressed with more comes back
 CLOSING = 1e-7  # of the largest free acceleration: contacts that close more slowly stay apart
 JAM_STEP = 1e-7  # of speed / acceleration: the time step whose impulses are those of a jam
@@ -765,8 +768,9 @@ class Impact:
             if mode[k] == STICKING:
                 most, rubs = friction[k] * force[k, 0], float(np.hypot(force[k, 1], force[k, 2]))
                 if rubs >= most or self._repeats.repetitions((SLIPS, key)):
-                    part = MARGIN if rubs <= (1.0 + MARGIN) * most else MUTED
-                    touch["slack_cone"] = max(0.0, rubs - most) + part * most + self._slack(SLIPS, key, tiny_force)
+                    excess = max(0.0, rubs - most)
+                    more = min(max(MARGIN * most, GROWS * excess), MUTED * most)
+                    touch["slack_cone"] = excess + more + self._slack(SLIPS, key, tiny_force)
             elif mode[k] == SLIDING:
                 along = float(velocity[k, 1:] @ frame[k].reshape(3, 3)[1:] @ slide[k])
                 touch["slack_slide"] = max(0.0, -along) + self._slack(STOPS, key, float(own.tiny_speed))

@@ -344,6 +344,7 @@ LEAST_ANGLE, MOST_ANGLE = (
 )  # rad, of fast and of slow slips; less is rounding, more changes friction along the slip
 SLOW = 100.0  # of the speed that counts as zero: about the error of a velocity in a step
 AHEAD = 0.1  # of the largest angle: that at which a contact begins to be held, and its turn in the last step
+TRIED = 2  # `straight` of a contact while forces are found with it held
 WAIT = 100  # steps after a slip turned, in which nothing is held: an event costs as much as these
 
 
@@ -358,15 +359,38 @@ def most_angle(touch, tiny):
 
 @njit
 def hold_lines(touching):
-    """Hold each sliding contact on its line if the forces in the table hardly bend it."""
-    options = touching.options[0]
+    """Hold each sliding contact on its line if the forces in the table hardly bend it, and those that hold it are small. They
+    are not small where joints leave no motion across the line, which then turns with them; nothing needs to be held there."""
+    options, tried = touching.options[0], False
     for k in range(options.active):
         touch = touching.touches[k]
         if touch.mode == SLIDING and touch.straight == 0 and touch.force[0] > options.tiny_force:
             bend, response = bend_of(k, sliding_direction(touch, options.tiny_speed), touching)
-            most = AHEAD * most_angle(touch, options.tiny_speed) * touch.friction * touch.force[0]
-            if abs(bend) <= most * response:
-                touch.straight = 1
+            if abs(bend) <= least_across(touch, options.tiny_speed) * response:
+                touch.straight, tried = TRIED, True
+    while tried:
+        solved, tried = find_forces(options.active, touching) == 0, False
+        for k in range(options.active):
+            touch = touching.touches[k]
+            if touch.straight == TRIED:
+                d = sliding_direction(touch, options.tiny_speed)
+                if not (solved and abs(force_across(touch, d)) <= least_across(touch, options.tiny_speed)):
+                    touch.straight, tried = 0, True
+    for k in range(options.active):
+        touch = touching.touches[k]
+        touch.straight = min(touch.straight, 1)
+
+
+@inlined
+def least_across(touch, tiny):
+    """The largest force across its line with which a contact begins to be held on it, N."""
+    return AHEAD * most_angle(touch, tiny) * touch.friction * touch.force[0]
+
+
+@inlined
+def force_across(touch, d):
+    """The force across the way d along which a contact slides, N."""
+    return d[0] * touch.force[2] - d[1] * touch.force[1]
 
 
 @njit

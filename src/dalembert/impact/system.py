@@ -49,6 +49,7 @@ from .features import (
 from .resting_contact import (
     compute_responses,
     contact_forces,
+    force_across,
     free_accelerations,
     hold_lines,
     most_angle,
@@ -129,7 +130,7 @@ def event_of_touch(touch, active, options, tables):
             least, cause = value, STOPS
         if touch.straight != 0:
             d = sliding_direction(touch, options.tiny_speed)
-            across = abs(d[0] * touch.force[2] - d[1] * touch.force[1])
+            across = abs(force_across(touch, d))
             value = (
                 most_angle(touch, options.tiny_speed) * touch.friction * touch.force[0] - across + options.tiny_force
             )
