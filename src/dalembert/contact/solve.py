@@ -309,7 +309,7 @@ def solve_island(number, tables):
     set_aim(island, tables)
     island.single = 1 if allows_single(island, tables) else 0
     if island.surfaces != 0:
-        call_surfaces_of(WARM_START_SURFACES, island, tables)
+        status = start_with_surfaces(island, tables)
     elif by_rows:
         call_rows(WARM_START_ROWS, island, tables)
     elif island.jointed == 0:
@@ -348,6 +348,17 @@ def start_with_joints(island, tables):
     for r in range(total.shape[0]):
         total[r] -= (1.0 - share) * change[r]
     return status
+
+
+@njit
+def start_with_surfaces(island, tables):
+    """The same for an island with laws of surfaces. Returns a status."""
+    jointed, status = island.jointed != 0 and not in_joint_space(tables), OK
+    if jointed:
+        call_limits(APPLY_WARM_START, 0.0, tables.stepping.motion, tables)
+        status = solve_joints(tables)
+    call_surfaces_of(WARM_START_SURFACES, island, tables)
+    return solve_joints(tables) if jointed and status == OK else status
 
 
 @njit
