@@ -40,6 +40,12 @@ def test_bodies_refuse_motions_that_cannot_be(arguments, pattern):
         scene().add_body("b", BOX, **arguments)
 
 
+@pytest.mark.parametrize("moves", [{"surface_velocity": (1, 0, 0.1)}, {"surface_spin": (0, 1, 0)}])
+def test_a_plane_moves_along_itself_only(moves):
+    with refused("obstacle 'belt'.*a plane moves along itself"):
+        scene().add_obstacle("belt", dal.HalfSpace(), material=dal.Material(0.5), **moves)
+
+
 def test_a_number_is_no_motion():
     with pytest.raises(TypeError, match=r"motion is 3.*function of time"):
         scene().add_body("b", BOX, motion=3)

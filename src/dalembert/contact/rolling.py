@@ -25,6 +25,9 @@ from ..core.math3 import dot, symvec
 
 NEWTON = 60  # steps of the multiplier of a disc, at most
 ROUNDING = 1e-15  # relative: where they end
+# Of the squared trace of K: a determinant that is rounding, as joints let the body turn about one axis only. Of the trace: a
+# response that is none, so that no torque is needed. Of an angular velocity: its part across that axis that is rounding.
+DEPENDENT, STILL = 1e-12, 1e-9
 
 
 @njit
@@ -57,6 +60,8 @@ def disc_solution(xx, yy, xy, u, v, radius):
     """
     if not radius > 0.0:
         return (0.0, 0.0)
+    if xx * yy - xy * xy <= DEPENDENT * (xx + yy) * (xx + yy):
+        return disc_on_axis(xx, yy, xy, u, v, radius)
     multiplier = 0.0
     x = y = 0.0
     for _ in range(NEWTON):
@@ -77,22 +82,51 @@ def disc_solution(xx, yy, xy, u, v, radius):
 
 
 @njit
+def disc_on_axis(xx, yy, xy, u, v, radius):
+    """The same where M is m e eᵀ: joints let the body turn about one axis e at most. Across it nothing changes (u, v)."""
+    m, size = xx + yy, math.sqrt(u * u + v * v)
+    if size == 0.0:
+        return (0.0, 0.0)
+    if not m > 0.0:
+        return (-radius * u / size, -radius * v / size)
+    ex, ey = (xx, xy) if xx >= yy else (xy, yy)
+    length = math.sqrt(ex * ex + ey * ey)
+    ex, ey = ex / length, ey / length
+    along, across = ex * u + ey * v, ex * v - ey * u
+    if abs(across) <= STILL * size:
+        x = min(radius, max(-radius, -along / m))
+        return (x * ex, x * ey)
+    multiplier = abs(across) / radius
+    p, q = along / (m + multiplier), across / multiplier
+    for _ in range(NEWTON):
+        size = math.sqrt(p * p + q * q)
+        bend = p * p / (m + multiplier) + q * q / multiplier
+        change = (size / radius - 1.0) * size * size / bend
+        multiplier += change
+        p, q = along / (m + multiplier), across / multiplier
+        if change <= ROUNDING * multiplier:
+            break
+    part = -radius / math.sqrt(p * p + q * q)
+    return (part * (p * ex - q * ey), part * (p * ey + q * ex))
+
+
+@njit
 def update_torques(torque, omega, k, normal, spin_length, roll_length):
     """New (τ_n, τ_t, τ_s) of one contact in a sweep of Gauss–Seidel: torsion, then rolling, each solved exactly.
 
     torque : those so far, N m s. omega : relative angular velocity (n, t, s) with them, rad/s. k : K. normal : p_n, N s.
     spin_length, roll_length : μ_s and μ_r, m. The caller adds F (τ − τ_old) to L_b and subtracts it from L_a.
     """
-    most = spin_length * normal
-    spin = torque[0]
-    if k[0] > 0.0:
-        spin = min(most, max(-most, spin - omega[0] / k[0]))
+    most, least = spin_length * normal, DEPENDENT * (k[0] + k[1] + k[2])
+    spin = 0.0
+    if k[0] > least:
+        spin = min(most, max(-most, torque[0] - omega[0] / k[0]))
     change = spin - torque[0]
     # The relative angular velocity about the tangents without τ_r, after the change of τ_n.
     u = omega[1] + k[3] * change - k[1] * torque[1] - k[5] * torque[2]
     v = omega[2] + k[4] * change - k[5] * torque[1] - k[2] * torque[2]
-    x, y = torque[1], torque[2]
-    if k[1] > 0.0 and k[2] > 0.0:
+    x, y = 0.0, 0.0
+    if k[1] + k[2] > least:
         x, y = disc_solution(k[1], k[2], k[5], u, v, roll_length * normal)
     return (spin, x, y)
 
@@ -101,15 +135,18 @@ def update_torques(torque, omega, k, normal, spin_length, roll_length):
 def torque_residual(torque, omega, k, normal, spin_length, roll_length):
     """How far τ is from the law, rad/s: |τ − P(τ − ω/κ)| κ for each part, with κ the trace of its part of K; the larger."""
     spin_scale, roll_scale = k[0], k[1] + k[2]
-    if not (spin_scale > 0.0 and roll_scale > 0.0):
+    least = DEPENDENT * (spin_scale + roll_scale)
+    spins, rolls = 1.0 if spin_scale > least else 0.0, 1.0 if roll_scale > least else 0.0
+    spin, roll = spins * omega[0] / max(spin_scale, least), rolls / max(roll_scale, least)
+    if not spins + rolls > 0.0:
         return 0.0
     target = project_torques(
-        (torque[0] - omega[0] / spin_scale, torque[1] - omega[1] / roll_scale, torque[2] - omega[2] / roll_scale),
+        (torque[0] - spin, torque[1] - roll * omega[1], torque[2] - roll * omega[2]),
         spin_length * normal,
         roll_length * normal,
     )
     x, y = torque[1] - target[1], torque[2] - target[2]
-    return max(spin_scale * abs(torque[0] - target[0]), roll_scale * math.sqrt(x * x + y * y))
+    return max(spins * spin_scale * abs(torque[0] - target[0]), rolls * roll_scale * math.sqrt(x * x + y * y))
 
 
 @njit

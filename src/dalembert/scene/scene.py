@@ -25,7 +25,7 @@ from .particle_forces import ParticleForceMethods
 from .particles import Particle, ParticleForce, ParticleMethods, Particles
 from .scene_warnings import density_warnings, orientation_warnings
 from .sensor import Sensor, SensorMethods
-from .shapes import HeightField, Shape, TriangleMesh
+from .shapes import HalfSpace, HeightField, Shape, TriangleMesh
 from .soft import SoftBodyMethods
 
 ORIGIN, UPRIGHT, STILL = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -253,6 +253,11 @@ class Scene(
         for key, slide in zip(given, slides, strict=True):
             if float(np.linalg.norm(slide)) > FASTEST:
                 raise ValueError(f"{owner}: {key} is {slide.tolist()}; give at most {FASTEST:g} m/s or rad/s")
+        if isinstance(shape, HalfSpace) and (slides[0][2] != 0.0 or slides[1][:2].any()):
+            raise ValueError(
+                f"{owner}: surface_velocity is {slides[0].tolist()} and surface_spin {slides[1].tolist()}, in the axes of the "
+                "shape, whose z is the normal of a half-space; a plane moves along itself: give (x, y, 0) and (0, 0, z)"
+            )
         body = Body(
             name, shape, 0.0, np.zeros((3, 3)), np.zeros(3), position=found.position, orientation=found.orientation,
             velocity=np.zeros(3), angular_velocity=np.zeros(3),
