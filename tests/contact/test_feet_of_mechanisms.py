@@ -16,6 +16,11 @@ DURATION = 0.2
 # Seed and friction. 1, 10: a foot can slide along one line only, which turns with the mechanism. 343, 400: friction grows
 # until a foot slips. 32: a linkage with rows that depend on each other, with a spring on a joint, that bears on its feet.
 CASES = [(1, 0.3), (10, 0.3), (32, 0.6), (343, 0.3), (400, 0.3), (24, 0.0), (392, 0.6), (100, 0.3)]
+LAWS = {
+    "rolling": {"rolling_friction": 0.005, "torsional_friction": 0.003},
+    "compliant": {"stiffness": 2e4, "damping": 50.0},
+    "static": {"static_friction": 0.5, "stribeck_velocity": 0.05},
+}
 SIZED = {"rows", "unknowns", "values", "jacobian_size", "joints"}
 
 
@@ -43,6 +48,39 @@ def test_a_foot_that_slides_by_events_rubs_with_no_more_than_friction_allows(see
             normal = contact.force @ contact.normal
             rubs = np.linalg.norm(contact.force - normal * contact.normal)
             assert rubs <= friction * abs(normal) * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", [14, 15, 21, 22])
+@pytest.mark.parametrize("law", LAWS)
+def test_a_stop_takes_the_same_energy_beside_every_law_of_surfaces_in_both_coordinates(law, seed):
+    runs = []
+    for coordinates in ("maximal", "joint"):
+        scene = mechanism_on_feet(seed, 0.3, stop=True, **LAWS[law])
+        runs.append(dal.simulate(scene, 0.1, method="time_stepping", dt=5e-4, coordinates=coordinates))
+        assert runs[-1].report.work["stop"] < -1e-2
+        assert runs[-1].report.energy_residual_relative < 1e-4
+        assert np.isfinite(runs[-1].trajectory.contact_force).all()
+    np.testing.assert_allclose(runs[0].state.position, runs[1].state.position, atol=3e-6)
+
+
+def test_rolling_friction_does_not_lift_a_foot_that_turns_about_one_axis_only():
+    """A foot under a cart that a round rail guides can turn about the rail alone: it slides as Coulomb says, whatever its
+    rolling friction, which was not a number in joint coordinates."""
+    mass, radius, length, push = 2.0, 0.1, 0.004, 10.0
+    angle = np.linspace(0.1, 1.5, 12)[5]  # for which the determinant of the response is zero exactly
+    along = np.array([np.cos(angle), np.sin(angle), 0.0])
+    for coordinates in ("maximal", "joint"):
+        scene = dal.Scene("cart", material=dal.Material(0.8, rolling_friction=length))
+        scene.add_obstacle("ground", dal.HalfSpace())
+        cart = scene.add_body("cart", dal.Box(0.2, 0.2, 0.1), mass=mass, position=(0, 0, 0.3), material=None)
+        foot = scene.add_body("foot", dal.Sphere(radius), mass=1.0, position=(0, 0, radius))
+        scene.cylindrical("rail", dal.WORLD, cart, at=(0, 0, 0.3), axis=along)
+        scene.slider("post", cart, foot, at=(0, 0, radius), axis=(0, 0, 1))
+        scene.external_force("push", cart, force=push * along)
+        run = dal.simulate(scene, 0.5, method="time_stepping", dt=1e-3, coordinates=coordinates)
+        slows = 0.8 * 1.0 * 9.81
+        assert run.state.velocity[0] @ along == pytest.approx(0.5 * (push - slows) / (mass + 1.0), rel=1e-6)
+        assert np.isfinite(run.trajectory.contact_force).all()
 
 
 def test_a_mechanism_with_soft_rows_has_tables_of_its_own():

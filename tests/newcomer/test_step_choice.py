@@ -125,7 +125,7 @@ def test_the_rule_of_stiffness():
     soft.add_body("ball", dal.Sphere(0.1), mass=1.0, position=(0, 0, 1), material=dal.Material())
     run = dal.Simulation(soft, frame_rate=1.0)
     assert (
-        run.settings["dt"] == pytest.approx(0.03 / 1e3, rel=1e-3) and "surface of 'floor'" in run.settings["dt_chosen"]
+        run.settings["dt"] == pytest.approx(0.2 / 1e3, rel=1e-3) and "surface of 'floor'" in run.settings["dt_chosen"]
     )
 
 

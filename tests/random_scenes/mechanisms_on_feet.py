@@ -11,13 +11,18 @@ FAMILIES = (tree, tree, closed_tree, polygon, spherical, gears, shafts)
 RADIUS, PUSH = 0.1, 80.0  # m, N
 
 
-def mechanism_on_feet(seed, friction):
-    """One or two feet, each held by a body and pushed on a plate of its own. The same seed gives the same scene."""
+def mechanism_on_feet(seed, friction, stop=False, **laws):
+    """One or two feet, each held by a body and pushed on a plate of its own; with a stop on the first joint that has a
+    coordinate, if asked. laws : of the material. The same seed gives the same scene.
+    """
     build, rng = Builder(seed), np.random.default_rng(5000 + seed)
     family = FAMILIES[seed % len(FAMILIES)]
     family(build)
     add_forces(build)
-    scene, material = build.scene, dal.Material(friction)
+    scene, material = build.scene, dal.Material(friction, **laws)
+    if stop:
+        joint = next(joint for joint in scene.joints.values() if joint.angle or joint.displacement)
+        scene.limit("stop", joint, lower=-0.02, upper=0.02)
     scene.description = family.__name__
     bodies = list(scene.bodies.values())
     for k in range(rng.integers(1, 3)):

@@ -4,15 +4,16 @@ Friction against spinning and rolling is that of `rolling`; it acts on each cont
 sets the coefficient of a step from the sliding speed at its start.
 
 A compliant contact has a stiffness k, N/m, and a damping d, N s/m. With the penetration δ = max(0, −gap), each point
-pushes with k δ + d δ̇, and never pulls. Time integration is by backward Euler: with g the gap in the middle of a step
-over h, and g⁺ = g + h u_n in the middle of the next,
+pushes with k δ + d δ̇, and never pulls. With g the gap in the middle of a step over h, δ⁻ = max(0, ½ h u⁻ − g) at its
+start and δ⁺ = −(g + ½ h u⁺) at its end, and u the normal velocity before and after the step, its impulse is
 
-    p_n = h (k δ⁺ + d (δ⁺ − δ)/h) ≥ 0:    u_n + c p_n + b ≥ 0 ⊥ p_n ≥ 0,    c = 1/(h (h k + d)),
+    p_n = ½ h k (δ⁻ + δ⁺) + d' (δ⁺ − δ⁻) − m (u⁺ − u⁻) ≥ 0:    u⁺ + c p_n + b ≥ 0 ⊥ p_n ≥ 0,
 
-with the bias b = g/h where the gap is open and k g/(h k + d) where it is not. So it is a row with a compliance, stable
-for any k and d; as k → ∞ it is the rigid contact. Position correction and restitution do not act on it, because the
-spring returns its energy. The elastic energy is ½ k δ⁺²; dampers dissipate d (δ⁺ − δ)²/h in a step; all other losses
-are errors of the integration.
+the midpoint rule, whose errors are of second order. So it is a row with a compliance c. The damping d' and the inertia m
+are those of `limits.fit_decay`: a bounce decays as it should, and one that steps cannot follow is damped. As k → ∞ it
+is the rigid contact, g + h u⁺ ≥ 0; there δ⁻ counts also where it is negative (`sharpness`). Position correction and
+restitution do not act on it, because the spring returns its energy. The elastic energy is ½ k δ²; dampers dissipate
+d (δ⁺ − δ⁻)²/h in a step; all other losses are errors of the integration.
 
 Scenes without such surfaces have no such tables and do not use this file. In order: tables, coefficients, one contact,
 memory.
@@ -32,6 +33,7 @@ from .cone import coulomb_velocity, natural_map, project_coulomb
 from .fast import note_torque
 from .gauss_seidel import axes_of
 from .island_problem import IslandProblem
+from .limits import fit_decay
 from .rolling import project_torques, stribeck_friction, torque_residual, update_torques
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, RESPONSE, ROW
 
@@ -40,13 +42,13 @@ from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, RESPONSE, ROW
 # What two surfaces make, see `scene.contact.PairFriction`; one row of `made` or `ruled`.
 ROLLING, TORSIONAL, STATIC, STRIBECK, STIFFNESS, DAMPING, VALUES = range(7)
 # Of each contact: whether it has another law than Coulomb's (`acts`) and resists turning; lengths μ_s and μ_r (m); static and
-# sliding coefficients with Stribeck's velocity (m/s); stiffness, damping and gap (m), with c and b of this step. The angular
-# response K and the torque τ (N m s) are in the frame of the contact, as the angular velocity before the step (rad/s);
-# `reach` (m) turns angular velocities into velocities.
+# sliding coefficients with Stribeck's velocity (m/s); stiffness, damping and gap (m), with c and b of this step, the gap at
+# its start (m), and the share of u⁻ that is kept in u⁺ (`keep`). The angular response K and the torque τ (N m s) are in the
+# frame of the contact, as the angular velocity before the step (rad/s); `reach` (m) turns angular velocities into velocities.
 LAW = np.dtype(
     [("acts", "i8"), ("turns", "i8"), ("spin", "f8"), ("roll", "f8"), ("static", "f8"), ("kinetic", "f8"),
      ("stribeck", "f8"), ("stiffness", "f8"), ("damping", "f8"), ("gap", "f8"), ("compliance", "f8"), ("bias", "f8"),
-     ("torque", "f8", 3), ("before", "f8", 3), ("response", "f8", 6), ("reach", "f8")],
+     ("start", "f8"), ("keep", "f8"), ("torque", "f8", 3), ("before", "f8", 3), ("response", "f8", 6), ("reach", "f8")],
     align=True,
 )  # fmt: skip
 # The warm start of a contact that resisted turning in the step before: its colliders, facet and feature, and the torque in
@@ -148,20 +150,42 @@ def fill_law(h, i, contact, law, rows):
         law.gap, contact.separation, contact.restitution = contact.separation, FAR, 0.0
         store3(contact.bend, (0.0, 0.0, 0.0))  # its spring gives back what the curve of its path takes
         if h == 0.0:
-            law.compliance, law.bias = 0.0, CLOSED_TO_IMPULSES
-            return
-        resist = h * law.stiffness + law.damping
-        law.compliance = 1.0 / (h * resist)
-        law.bias = law.gap / h if law.gap > 0.0 else law.stiffness * law.gap / resist
+            law.compliance, law.bias, law.keep = 0.0, CLOSED_TO_IMPULSES, 0.0
+        else:
+            set_spring(h, law, load(rows, at + BEFORE), load(rows, at + RESPONSE))
+
+
+@inlined
+def sharpness(steps):
+    """How sharply a spring begins to push where contact begins, for a number √(k K) of steps h: 1 where steps follow the
+    bounce, 0 where they cannot."""
+    return min(1.0, max(0.0, 2.0 - 0.5 * steps))
+
+
+@njit
+def set_spring(h, law, before, response):
+    """c and b of a compliant contact in a step over h (s). before : its normal velocity, m/s. response : K, 1/kg."""
+    k, d, gap = law.stiffness, law.damping, law.gap
+    a, b = h * h * k * response, h * d * response
+    steps = math.sqrt(a)
+    inertia, damping = fit_decay(a, max(b, 2.0 * (steps - 2.0)))
+    mass, damping = (inertia / response, damping / response) if response > 0.0 else (0.0, h * d)
+    law.start = gap - 0.5 * h * before
+    end, begin = 0.5 * h * k + damping / h, 0.5 * h * k - damping / h  # of δ⁺ and δ⁻
+    if law.start > 0.0:
+        begin *= 1.0 - sharpness(steps)
+    resist, keep = 0.5 * h * end + mass, 0.5 * h * begin + mass
+    law.compliance, law.keep = 1.0 / resist, keep / resist
+    law.bias = ((end + begin) * gap - keep * before) / resist
 
 
 @njit
 def aim_surfaces(collision, surfaces, surface_speeds):
-    """The biases of compliant contacts, without the normal velocities of moving surfaces."""
+    """The biases of compliant contacts, without the normal velocities of moving surfaces, before the step and after it."""
     for i in range(collision.counts[CONTACTS]):
         law = surfaces.laws[i]
         if law.stiffness > 0.0:
-            collision.contacts[i].bias = law.bias - load(surface_speeds, i)
+            collision.contacts[i].bias = law.bias - (1.0 - law.keep) * load(surface_speeds, i)
 
 
 @njit
@@ -244,10 +268,10 @@ def world_torque(contact, torque):
 
 @njit
 def spring_energies(h, contact, law, u_n):
-    """(elastic energy ½ k δ² before, ½ k δ⁺² after a step over h, energy that its damper takes), J, of a compliant contact
-    that closes or opens at u_n."""
+    """(elastic energy ½ k δ² before and after a step over h, energy that its damper takes), J, of a compliant contact whose
+    normal velocity is u_n after it."""
     k, d = law.stiffness, law.damping
-    before, after = max(0.0, -law.gap), max(0.0, -(law.gap + h * u_n))
+    before, after = max(0.0, -law.start), max(0.0, -(law.gap + 0.5 * h * u_n))
     had, has = 0.5 * k * before * before, 0.5 * k * after * after
     if contact.impulse[0] > 0.0:
         return had, has, d * (after - before) * (after - before) / h

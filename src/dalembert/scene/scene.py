@@ -255,8 +255,8 @@ class Scene(
                 raise ValueError(f"{owner}: {key} is {slide.tolist()}; give at most {FASTEST:g} m/s or rad/s")
         if isinstance(shape, HalfSpace) and (slides[0][2] != 0.0 or slides[1][:2].any()):
             raise ValueError(
-                f"{owner}: surface_velocity is {slides[0].tolist()} and surface_spin {slides[1].tolist()}, in the axes of the "
-                "shape, whose z is the normal of a half-space; a plane moves along itself: give (x, y, 0) and (0, 0, z)"
+                f"{owner}: surface_velocity is {slides[0].tolist()} and surface_spin {slides[1].tolist()}, in the axes of "
+                "the shape, whose z is the normal of a half-space; a plane moves along itself: give (x, y, 0) and (0, 0, z)"
             )
         body = Body(
             name, shape, 0.0, np.zeros((3, 3)), np.zeros(3), position=found.position, orientation=found.orientation,

@@ -28,7 +28,7 @@ OFTEN = 0.01  # of the steps
 SEVERAL = 10  # steps
 DEEP = 1e-6  # of the size of the smallest thing that touches: deeper than the rounding of places that are given
 FEW = 4  # pairs in a sentence
-TAKEN = 0.5  # π ω h of a bounce on compliant surfaces, about the share of its energy that steps take
+SHORT = 6.0  # steps: shorter bounces on compliant surfaces are warned of
 MUCH = 0.1  # of the energies of a run: an error of the energy that is warned of
 STANDING = 1e-6  # m/s: energies of slower bodies are rounding
 DAMPING = ("implicit_euler", "linear_implicit_euler", "bdf2")  # methods that damp what moves
@@ -71,8 +71,8 @@ def _unused_frictions(run: Any) -> Iterator[str]:
 
 
 def _short_bounces(run: Any) -> Iterator[str]:
-    """Compliant surfaces on which steps take much of the energy of a bounce, which nothing else takes."""
-    scene, worst, found = run.model.scene, TAKEN, None
+    """Bounces on compliant surfaces that are too short for the steps to follow, where no damping ends them."""
+    scene, fewest, found = run.model.scene, SHORT, None
     if run._driver.bodies is None or not is_compliant(scene):
         return
     dt, touching = run._driver.bodies.settings.dt, scene.touching()
@@ -81,15 +81,14 @@ def _short_bounces(run: Any) -> Iterator[str]:
         for other in {item.material: item for item in touching if item is not body}.values():
             stiffness, damping = springs_in_series(body.material, other.material)
             omega = np.sqrt(stiffness / body.mass)
-            if np.pi * omega * dt > worst and damping < 2.0 * np.sqrt(stiffness * body.mass):
-                worst, found = np.pi * omega * dt, (body, other, omega)
+            if omega > 0.0 and np.pi / (omega * dt) < fewest and damping < 2.0 * np.sqrt(stiffness * body.mass):
+                fewest, found = np.pi / (omega * dt), (body, other, omega)
     if found:
         body, other, omega = found
-        taken = 100.0 * (1.0 - (1.0 + (omega * dt) ** 2) ** (-np.pi / (omega * dt)))
         yield (
-            f"a bounce of {body.name!r} on {other.name!r} lasts {np.pi / omega:.3g} s by their stiffness, "
-            f"{np.pi / (omega * dt):.2g} steps of {dt:g} s, of which the integrator takes some {taken:.0f} % of the energy; "
-            f"take dt of {0.1 / (np.pi * omega):.1g} s or less for 10 %, a damping, or rigid surfaces with a restitution"
+            f"a bounce of {body.name!r} on {other.name!r} lasts {np.pi / omega:.3g} s by their stiffness, {fewest:.2g} steps "
+            f"of {dt:g} s, which cannot follow it, so that it loses energy; take dt of {np.pi / (20.0 * omega):.1g} s or "
+            "less for 1 %, a damping, or rigid surfaces with a restitution"
         )
 
 

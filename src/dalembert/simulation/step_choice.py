@@ -35,9 +35,7 @@ OF_FALL = 0.03
 OF_RADIUS = 0.5
 TURN = 0.1  # rad
 OF_PERIOD = 0.1  # of 1/ω
-OF_SURFACE = (
-    0.03  # of 1/ω of a compliant surface, whose bounce is half a period: integrator takes a tenth of its energy
-)
+OF_SURFACE = 0.2  # of 1/ω of a compliant surface, whose bounce is half a period: steps take 1 % of its energy
 OF_DECAY = 0.1  # of 1/δ
 OF_JOINT_PERIOD = 0.3
 LONGEST, OF_PARTICLES, SHORTEST = 1.0 / 120.0, 1.0 / 240.0, 1e-5  # s
