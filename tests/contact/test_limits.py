@@ -176,3 +176,44 @@ def test_a_friction_that_makes_no_sense_is_refused():
         pendulum().joint_friction("pivot", "hinge", effort=-1.0)
     with pytest.raises(ValueError, match="has no effort"):
         pendulum().motor("motor", "hinge", speed=1.0, effort=2.0)
+
+
+HELD = {
+    "at its lower stop": lambda scene, joint: scene.limit("hold", joint, lower=0.0, upper=1.0),
+    "at its upper stop": lambda scene, joint: scene.limit("hold", joint, lower=-1.0, upper=0.0),
+    "by dry friction": lambda scene, joint: scene.joint_friction("hold", joint, effort=1000.0),
+}
+
+
+def turning_arm(hold=None):
+    """Two links that turn together about a ball joint in space; the elbow is held by a force, or welded."""
+    scene, length, omega = dal.Scene("arm"), 0.5, np.array([1.5, 2.0, 3.0])
+    at = {"upper": np.array([0.5 * length, 0, 0]), "lower": np.array([length, 0.1, -0.5 * length])}
+    shapes = {"upper": dal.Box(length, 0.05, 0.1), "lower": dal.Box(0.05, 0.1, length)}
+    upper, lower = (
+        scene.add_body(name, shapes[name], mass=1.0, position=x, velocity=np.cross(omega, x), angular_velocity=omega)
+        for name, x in at.items()
+    )
+    scene.ball("shoulder", dal.WORLD, upper, (0, 0, 0))
+    if hold is None:
+        scene.weld("elbow", upper, lower, (length, 0, 0))
+        return scene
+    elbow = scene.hinge("elbow", upper, lower, (length, 0, 0), axis=(0.6, 1.0, 0.3))
+    HELD[hold](scene, elbow)
+    if "stop" in hold:
+        scene.torsion_spring("press", elbow, stiffness=50.0, rest=-1.0 if "lower" in hold else 1.0)
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("hold", HELD)
+def test_a_joint_that_is_held_moves_as_a_weld_to_the_second_order(hold, coordinates):
+    """Rates change between the impulses of a step and its end, as axes turn; what holds a joint holds it over the step."""
+    exact = dal.simulate(turning_arm(), 0.5, method="dop853", rtol=1e-10).state.position
+    errors, works = [], []
+    for dt in (4e-3, 1e-3):
+        run = dal.simulate(turning_arm(hold), 0.5, method="time_stepping", dt=dt, coordinates=coordinates)
+        errors.append(np.abs(run.state.position - exact).max())
+        works.append(abs(run.report.work["hold"]) + run.report.energy_residual)
+    assert errors[0] < 4e-4 and errors[1] < errors[0] / 12.0
+    assert works[1] < max(works[0] / 8.0, 1e-5)

@@ -11,7 +11,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, cross, dot, load3, store3, sub
 from ..core.simd import load, store
 from ..dynamics.joint_space.kinematics import ZERO
-from ..model.tables import SERVO, STOP
+from ..model.tables import STOP
 from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
@@ -192,13 +192,13 @@ def fill_responses(h, reduced, js, tables):
             store(stepping.rows, ROW * i + BEFORE + k, u[k])
     for i in range(bounds.shape[0]):
         bounds[i].before = rate_of(i, bounds[i], js.packed, js)
+        bounds[i].start = bounds[i].before
     if h > 0.0 and bounds.shape[0] > 0:
         pack(js.slopes, js.packed, js)
         if driven:
             call_rides(FILL, STILL, js.packed, js.packed, tables, reduced, js)
         for i in range(bounds.shape[0]):
-            if bounds[i].soft >= 0 or system.forces[bounds[i].force].kind == SERVO:
-                aim_bound(bounds[i], h, 0.5 * h * rate_of(i, bounds[i], js.packed, js), system, stepping)
+            aim_bound(bounds[i], h, 0.5 * h * rate_of(i, bounds[i], js.packed, js), system, stepping)
     for i in range(bounds.shape[0]):
         find_bound_response(i, bounds[i], reduced, js, tables)
         if is_asleep(bounds[i].a, collision) or is_asleep(bounds[i].b, collision):
@@ -345,11 +345,13 @@ def put_contact(contact, k, at, responses, system):
 
 @njit
 def aim_bound(bound, h, drift, system, stepping):
-    """Bias of an ideal motor, and bias and compliance of a soft row, whose rate changes by `drift` in half a drift."""
+    """The rate of a bound at the start of the step, which changes by `drift` in half a drift; the bias of one that is no
+    stop, and the compliance of a soft row."""
     force = system.forces[bound.force]
-    if force.kind == SERVO:
-        bound.bias = drift - force.target
+    bound.start = bound.before - drift
     if bound.soft < 0:
+        if force.kind != STOP:
+            bound.bias = drift - force.target
         return
     row = stepping.soft[bound.soft]
     row.before, row.drift = bound.before - drift, drift

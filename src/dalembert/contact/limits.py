@@ -22,7 +22,7 @@ from ..dynamics.jacobian import coordinate_rate, coordinate_rows, coordinate_val
 from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.graph import SPARE, Graph, build_graph
-from ..model.tables import LEDGER, MOTOR, PART, PROJECTION_WORK, SERVO, SETTINGS, SOFT, STOP, TORSION, System
+from ..model.tables import LEDGER, MOTOR, PART, PROJECTION_WORK, SETTINGS, SOFT, STOP, TORSION, System
 from .joints import add_impulse, book_reaction, project_velocities, solve_joints
 from .tables import (
     ANGULAR,
@@ -65,8 +65,8 @@ from .tables import SOFT as SOFT_ROW
 #     λ = clamp(λ − (ṡ + bias)/K):   ṡ + bias = 0 inside the bounds, ≥ 0 at the lower, ≤ 0 at the upper one.
 #
 # A stop pushes only, 0 ≤ λ, with the law of a frictionless contact; dry friction and motors have |λ| ≤ h · effort. The work
-# of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. A motor prescribes the ṡ at the end of the step, which is that after the
-# impulses and its change in half a drift (see soft constraints).
+# of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. What a motor prescribes, and a stop or dry friction holds, is the ṡ at the end
+# of the step: that after the impulses and its change in half a drift, which is that in the first half of the step.
 
 LOCKED = 1e-9  # of the response without joints: a smaller one is rounding, as joints leave the coordinate no freedom
 STOP_ROUNDING = 1e-13  # m or rad: a smaller overlap of a stop is rounding
@@ -83,7 +83,9 @@ def update_bounds(h, with_forces, y, tables):
         update_bound(bound, h if with_forces else 0.0, y, tables.system)
         bound.slide = rate_of_surfaces(bound, tables.system)
         bound.before = present_rate(bound, tables)
-        if with_forces and tables.system.forces[bound.force].kind == SERVO:
+        if not with_forces:
+            bound.start = bound.before
+        elif bound.soft < 0 and tables.system.forces[bound.force].kind != STOP:
             bound.bias += bound.before - bound.start
     return compute_responses(tables)
 
@@ -205,10 +207,10 @@ def push_body(body, linear, angular, impulse, motion):
 
 @njit
 def set_stops(h, bounds, forces):
-    """The biases of stops without restitution: gap / h."""
+    """The biases of stops without restitution: gap / h, and the change of the rate in half a drift."""
     for i in range(bounds.shape[0]):
         if forces[bounds[i].force].kind == STOP:
-            bounds[i].bias = max(bounds[i].gap, 0.0) / h
+            bounds[i].bias = max(bounds[i].gap, 0.0) / h + bounds[i].before - bounds[i].start
 
 
 @njit
@@ -466,7 +468,7 @@ def set_soft_rows(h, with_forces, tables):
 
 @njit
 def store_initial_rates(y, tables):
-    """The rates at the start of a step, where the kinematics table is; those of ideal motors too."""
+    """The rates at the start of a step, where the kinematics table is."""
     system = tables.system
     soft, bounds, coordinates = tables.stepping.soft, tables.stepping.bounds, system.coordinates
     kinematics, curves = system.kinematics, system.curves
@@ -474,8 +476,9 @@ def store_initial_rates(y, tables):
         soft[i].before = coordinate_rate(y, coordinates[soft[i].coordinate], kinematics, curves)
     for i in range(bounds.shape[0]):
         force = system.forces[bounds[i].force]
-        if force.kind == SERVO:
-            bounds[i].start = coordinate_rate(y, coordinates[force.coordinate], kinematics, curves)
+        bounds[i].start = coordinate_rate(y, coordinates[force.coordinate], kinematics, curves)
+        if force.kind == STOP and force.side < 0.0:
+            bounds[i].start = -bounds[i].start
 
 
 @njit
