@@ -63,6 +63,18 @@ def test_a_stop_takes_the_same_energy_beside_every_law_of_surfaces_in_both_coord
     np.testing.assert_allclose(runs[0].state.position, runs[1].state.position, atol=3e-6)
 
 
+@pytest.mark.parametrize("seed", [2, 10, 16, 18, 24, 32])
+def test_rolling_friction_knows_the_answer_of_closed_loops(seed):
+    """In joint coordinates feet of linkages turn less under a torque than they would alone."""
+    scene = mechanism_on_feet(seed, 0.3, **LAWS["rolling"])
+    maximal = dal.simulate(scene, 0.1, method="time_stepping", dt=1e-3)
+    run = dal.Simulation(scene, method="time_stepping", dt=1e-3, coordinates="joint").advance(0.1)
+    np.testing.assert_allclose(run.state.position, maximal.state.position, atol=2e-5)
+    alone = 1.0 / scene.bodies["foot0"].inertia[0, 0]
+    for law in run._driver._surfaces.laws[: len(run.contacts)]:
+        assert min(law.response[:3]) >= 0.0 and max(law.response[:3]) <= alone * (1.0 + 1e-9)
+
+
 def test_rolling_friction_does_not_lift_a_foot_that_turns_about_one_axis_only():
     """A foot under a cart that a round rail guides can turn about the rail alone: it slides as Coulomb says, whatever its
     rolling friction, which was not a number in joint coordinates."""

@@ -16,7 +16,7 @@ from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
 from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
 from .joint_space_commands import FILL, STILL, call_rides
-from .joint_space_solves import answer_loops, is_looped, solve_one, solve_three, subtract_loops
+from .joint_space_solves import answer_loops, answer_three, is_looped, solve_one
 from .limits import LOCKED, set_limits, update_bound, warm_start_bound
 from .rows import contact_velocity, rate_of, respond_to_freedom
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
@@ -250,14 +250,7 @@ def respond(i, side, reduced, js):
             store(response, to, load(response, to) + load(jacobian, k))
             store(response, to + 1, load(response, to + 1) + load(jacobian, k + 1))
             store(response, to + 2, load(response, to + 2) + load(jacobian, k + 2))
-    looped = is_looped(first, reduced, js)
-    if looped and js.few[0] == 0:
-        for c in range(3):
-            answer_loops(response, at + c, 3, first, end, reduced, js)
-        return
-    solve_three(response, at, first, end, js)
-    for c in range(3 if looped else 0):
-        subtract_loops(response, at + c, 3, first, end, js)
+    answer_three(response, at, first, end, reduced, js)
 
 
 @njit

@@ -256,3 +256,16 @@ def answer_loops(b, at, step, first, end, reduced, js):
     for p in range(first, end):
         store(b, at + step * (p - first), load(change, freedom_at[p]))
     return total
+
+
+@njit
+def answer_three(b, at, first, end, reduced, js):
+    """M⁻¹ b with the answer of the loops, if there are some, for three right-hand sides whose numbers alternate."""
+    looped = is_looped(first, reduced, js)
+    if looped and js.few[0] == 0:
+        for c in range(3):
+            answer_loops(b, at + c, 3, first, end, reduced, js)
+        return
+    solve_three(b, at, first, end, js)
+    for c in range(3 if looped else 0):
+        subtract_loops(b, at + c, 3, first, end, js)

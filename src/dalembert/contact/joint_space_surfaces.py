@@ -24,7 +24,7 @@ from .joint_space import JointSpace
 from .joint_space_books import give
 from .joint_space_commands import FILL, call_rides
 from .joint_space_rows import block_at, pack
-from .joint_space_solves import answer_loops, is_looped, solve_three
+from .joint_space_solves import answer_three
 from .joints import book_reaction
 from .rows import contact_velocity, push_contact, residual_of_bounds, sweep_bounds_of_rows, warm_start_rows
 from .surface_laws import (
@@ -186,11 +186,7 @@ def respond_to_turning(i, side, surfaces, reduced, js):
             to, k = at + 3 * (index - first), 3 * path * other + 3 * j
             for c in range(3):
                 store(push, to + c, load(push, to + c) + load(jacobian, k + c))
-    if is_looped(first, reduced, js):
-        for c in range(3):
-            answer_loops(push, at + c, 3, first, end, reduced, js)
-    else:
-        solve_three(push, at, first, end, js)
+    answer_three(push, at, first, end, reduced, js)
 
 
 @njit
