@@ -366,7 +366,7 @@ def hold_lines(touching):
         touch = touching.touches[k]
         if touch.mode == SLIDING and touch.straight == 0 and touch.force[0] > options.tiny_force:
             bend, response = bend_of(k, sliding_direction(touch, options.tiny_speed), touching)
-            if abs(bend) <= least_across(touch, options.tiny_speed) * response:
+            if abs(bend) <= most_across(touch, options.tiny_speed) * response:
                 touch.straight, tried = TRIED, True
     while tried:
         solved, tried = find_forces(options.active, touching) == 0, False
@@ -374,7 +374,7 @@ def hold_lines(touching):
             touch = touching.touches[k]
             if touch.straight == TRIED:
                 d = sliding_direction(touch, options.tiny_speed)
-                if not (solved and abs(force_across(touch, d)) <= least_across(touch, options.tiny_speed)):
+                if not (solved and abs(force_across(touch, d)) <= most_across(touch, options.tiny_speed)):
                     touch.straight, tried = 0, True
     for k in range(options.active):
         touch = touching.touches[k]
@@ -382,7 +382,7 @@ def hold_lines(touching):
 
 
 @inlined
-def least_across(touch, tiny):
+def most_across(touch, tiny):
     """The largest force across its line with which a contact begins to be held on it, N."""
     return AHEAD * most_angle(touch, tiny) * touch.friction * touch.force[0]
 

@@ -8,9 +8,10 @@ steps. The report states the choice and the reason.
   swing then takes a hundred steps or more. r is the bounding radius of the shape, or that of the ball with the same
   inertia.
 - speed: at its initial speed a body moves at most `OF_RADIUS` r in a step, and turns by at most `TURN` rad.
-- stiffness: springs between points and compliant surfaces are explicit: ω h is at most `OF_PERIOD`, and δ h at most
-  `OF_DECAY`, for the frequency ω and the damping rate δ of each (see `stability`). Springs and motors of joints are
-  implicit and stable for any step; undamped ones are resolved, ω h at most `OF_JOINT_PERIOD`.
+- stiffness: springs between points are explicit: ω h is at most `OF_PERIOD`, and δ h at most `OF_DECAY`, for the
+  frequency ω and the damping rate δ of each (see `stability`). Springs and motors of joints, and compliant surfaces, are
+  implicit and stable for any step; so that they are resolved, ω h is at most `OF_JOINT_PERIOD` of undamped joints and
+  `OF_SURFACE` of surfaces.
 - No step is longer than `LONGEST`, or with particles `OF_PARTICLES`; none is shorter than `SHORTEST`.
 
 User functions and laws between all particles are not considered; with the latter dt must be given.
