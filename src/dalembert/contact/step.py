@@ -396,13 +396,17 @@ def move_to_middle(t, h, y, dydt, tables):
         call_coordinates(BEGIN_WAY, 0.0, y, tables.stepping.answer, tables)
         status = advance_trees(0.5 * h, True, y, dydt, tables)
         return call_coordinates(PLACE, h, y, tables.stepping.answer, tables) if status == OK else status
+    if tables.system.joints.shape[0] == 0:  # else the last step completed it
+        restore_kinematics(t, y, dydt, tables)
     call_limits(START_STEP, h, y, tables)
-    status = OK
+    status, impacts = OK, tables.stepping.report[0].impacts
     if tables.system.joints.shape[0] > 0:
         status = call_mechanism(tables.callbacks, CHOOSE_ROWS, t, y, dydt)
     if status == OK:
         status = advance(t, 0.5 * h, True, y, dydt, tables)
     if tables.stepping.options[0].fast != 0:
+        if tables.stepping.report[0].impacts != impacts:
+            restore_kinematics(t + 0.5 * h, y, dydt, tables)
         save_momenta(h, y, tables)
     if status == OK and tables.system.commands.shape[0] > 0:
         status = begin_commands(t, h, y, dydt, tables)
