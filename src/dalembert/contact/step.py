@@ -396,8 +396,7 @@ def move_to_middle(t, h, y, dydt, tables):
         call_coordinates(BEGIN_WAY, 0.0, y, tables.stepping.answer, tables)
         status = advance_trees(0.5 * h, True, y, dydt, tables)
         return call_coordinates(PLACE, h, y, tables.stepping.answer, tables) if status == OK else status
-    if tables.system.joints.shape[0] == 0:  # else the last step completed it
-        restore_kinematics(t, y, dydt, tables)
+    restore_kinematics(t, y, dydt, tables)
     call_limits(START_STEP, h, y, tables)
     status, impacts = OK, tables.stepping.report[0].impacts
     if tables.system.joints.shape[0] > 0:
