@@ -62,7 +62,7 @@ def test_a_bounce_takes_half_a_period_and_loses_energy_in_second_order(how):
 @pytest.mark.filterwarnings("ignore:a bounce of")
 @pytest.mark.parametrize("damping", [0.0, 3.0, 20.0, 60.0])
 def test_no_bounce_gains_energy_however_long_the_steps(damping):
-    """Steps of a twentieth of a period to many periods, and every phase of the first touch."""
+    """Steps of an eighth of a bounce to fifty bounces, and several phases of the first touch."""
     for steps in (0.02, 0.4, 1.0, 1.6, 2.5, 4.0, 8.0):
         dt = np.pi / np.sqrt(1000.0) / steps
         for part in (0.1, 0.5, 0.9):

@@ -290,12 +290,9 @@ def describe_joints(problem, tables):
         for row in range(joint.row, joint.row + joint.rows):
             if system.settings[0].open != 0 and system.independent[row] == 0:
                 continue
-            k = problem.counts[EQUATIONS]
-            coupling = add_coupling(EQUATIONS, row, problem)
-            store(problem.wanted, k, load(stepping.targets, row))
-            store(problem.compliance, k, 0.0)
+            k = add_equation(row, load(stepping.targets, row), problem)
             for i in range(joint.first, joint.last):
-                if not add_joint_row(coupling, system.incidences[i], row, k, problem, tables):
+                if not add_joint_row(system.incidences[i], row, k, problem, tables):
                     return False
     soft = stepping.soft
     for i in range(soft.shape[0]):
@@ -305,16 +302,31 @@ def describe_joints(problem, tables):
     return True
 
 
+@inlined
+def add_equation(row, wanted, problem):
+    """Begin equation g w = wanted, without compliance, for row number `row` of joints or loops. Returns its number."""
+    k = problem.counts[EQUATIONS]
+    add_coupling(EQUATIONS, row, problem)
+    store(problem.wanted, k, wanted)
+    store(problem.compliance, k, 0.0)
+    return k
+
+
+@inlined
+def covers(incidence, row):
+    """Whether an incidence has a row of its joint."""
+    return 0 <= row - incidence.row < (3 if incidence.is_point != 0 else incidence.rows)
+
+
 @njit
-def add_joint_row(coupling, incidence, row, k, problem, tables):
+def add_joint_row(incidence, row, k, problem, tables):
     """The part of one row of a joint, equation k, on the body of an incidence, if it has one. Returns whether there was
     room."""
-    system, r = tables.system, row - incidence.row
-    if not 0 <= r < (3 if incidence.is_point != 0 else incidence.rows):
+    system, body = tables.system, incidence.body
+    if not covers(incidence, row):
         return True
-    body = incidence.body
-    linear, angular = incidence_row(incidence, r, system.jacobian)
+    linear, angular = incidence_row(incidence, row - incidence.row, system.jacobian)
     if body < system.bodies.shape[0] and problem.block_of[body] < 0:  # it moves by command
         v, omega = three(tables.stepping.motion, MOTION * body), three(tables.stepping.motion, MOTION * body + 3)
         store(problem.wanted, k, load(problem.wanted, k) - dot(linear, v) - dot(angular, omega))
-    return add_row(coupling, 0, body, linear, angular, problem)
+    return add_row(problem.equations[k], 0, body, linear, angular, problem)

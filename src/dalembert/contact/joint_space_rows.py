@@ -14,7 +14,16 @@ from ..dynamics.joint_space.kinematics import ZERO
 from ..model.tables import STOP
 from ..model.tree import COMMANDED
 from .gauss_seidel import axes_of, put_row
-from .island_problem import BOUNDS, EQUATIONS, PROBLEM_CONTACTS, add_block, add_coupling, incidence_row, rows_at
+from .island_problem import (
+    BOUNDS,
+    PROBLEM_CONTACTS,
+    add_block,
+    add_coupling,
+    add_equation,
+    covers,
+    incidence_row,
+    rows_at,
+)
 from .joint_space_commands import FILL, STILL, call_rides
 from .joint_space_solves import answer_loops, answer_three, is_looped, solve_one
 from .limits import LOCKED, set_limits, update_bound, warm_start_bound
@@ -435,16 +444,12 @@ def describe_loops(problem, reduced, js):
         for row in range(joint.row, joint.row + joint.rows):
             if reduced.independent[row] == 0:
                 continue
-            k = problem.counts[EQUATIONS]
-            coupling = add_coupling(EQUATIONS, row, problem)
-            store(problem.wanted, k, load(js.loop_targets, row))
-            store(problem.compliance, k, 0.0)
+            coupling = problem.equations[add_equation(row, load(js.loop_targets, row), problem)]
             for i in range(joint.first, joint.last):
                 incidence = system.incidences[i]
                 node, r = reduced.node_of_row[incidence.body], row - incidence.row
-                covers = 0 <= r < (3 if incidence.is_point != 0 else incidence.rows)
                 if (
-                    covers
+                    covers(incidence, row)
                     and is_moved(node, reduced)
                     and not add_loop_row(coupling, node, incidence, r, problem, reduced, js)
                 ):

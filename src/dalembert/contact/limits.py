@@ -376,6 +376,12 @@ def growth(x):
     return x / -expm1(-x) if x > 0.0 else 1.0
 
 
+@inlined
+def least_damping(a, b):
+    """b, or what damps an oscillation that no step can follow."""
+    return max(b, 2.0 * (math.sqrt(a) - 2.0))
+
+
 @njit
 def fit_decay(a, b):
     """(m K, h d' K) for a = h² k K and b = h d K: the coefficients with the exact decay; see above."""
@@ -406,7 +412,7 @@ def set_laws(h, soft, forces):
                 d += force.damping
         response = soft[first].response
         a, b = h * h * k * response, h * d * response
-        more = max(0.0, 2.0 * (math.sqrt(a) - 2.0) - b)
+        more = least_damping(a, b) - b
         own = soft[first]
         if own.of_h != h or own.of_k != k or own.of_d != d:
             own.of_h, own.of_k, own.of_d = h, k, d

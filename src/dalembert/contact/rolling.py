@@ -62,7 +62,12 @@ def disc_solution(xx, yy, xy, u, v, radius):
         return (0.0, 0.0)
     if xx * yy - xy * xy <= DEPENDENT * (xx + yy) * (xx + yy):
         return disc_on_axis(xx, yy, xy, u, v, radius)
-    multiplier = 0.0
+    return disc_from(0.0, xx, yy, xy, u, v, radius)
+
+
+@njit
+def disc_from(multiplier, xx, yy, xy, u, v, radius):
+    """The same from a multiplier λ that is no larger than the root."""
     x = y = 0.0
     for _ in range(NEWTON):
         a, b = xx + multiplier, yy + multiplier
@@ -96,18 +101,8 @@ def disc_on_axis(xx, yy, xy, u, v, radius):
     if abs(across) <= STILL * size:
         x = min(radius, max(-radius, -along / m))
         return (x * ex, x * ey)
-    multiplier = abs(across) / radius
-    p, q = along / (m + multiplier), across / multiplier
-    for _ in range(NEWTON):
-        size = math.sqrt(p * p + q * q)
-        bend = p * p / (m + multiplier) + q * q / multiplier
-        change = (size / radius - 1.0) * size * size / bend
-        multiplier += change
-        p, q = along / (m + multiplier), across / multiplier
-        if change <= ROUNDING * multiplier:
-            break
-    part = -radius / math.sqrt(p * p + q * q)
-    return (part * (p * ex - q * ey), part * (p * ey + q * ex))
+    x, y = disc_from(abs(across) / radius, m, 0.0, 0.0, along, across, radius)
+    return (x * ex - y * ey, x * ey + y * ex)
 
 
 @njit

@@ -33,7 +33,7 @@ from .cone import coulomb_velocity, natural_map, project_coulomb
 from .fast import note_torque
 from .gauss_seidel import axes_of
 from .island_problem import IslandProblem
-from .limits import fit_decay
+from .limits import fit_decay, least_damping
 from .rolling import project_torques, stribeck_friction, torque_residual, update_torques
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, RESPONSE, ROW
 
@@ -156,10 +156,10 @@ def fill_law(h, i, contact, law, rows):
 
 
 @inlined
-def sharpness(steps):
-    """How sharply a spring begins to push where contact begins, for a number √(k K) of steps h: 1 where steps follow the
-    bounce, 0 where they cannot."""
-    return min(1.0, max(0.0, 2.0 - 0.5 * steps))
+def sharpness(turn):
+    """How sharply a spring begins to push where contact begins: 1 where steps follow the bounce, 0 where they cannot.
+    turn : h √(k K), by which the oscillation turns in a step, rad."""
+    return min(1.0, max(0.0, 2.0 - 0.5 * turn))
 
 
 @njit
@@ -167,13 +167,12 @@ def set_spring(h, law, before, response):
     """c and b of a compliant contact in a step over h (s). before : its normal velocity, m/s. response : K, 1/kg."""
     k, d, gap = law.stiffness, law.damping, law.gap
     a, b = h * h * k * response, h * d * response
-    steps = math.sqrt(a)
-    inertia, damping = fit_decay(a, max(b, 2.0 * (steps - 2.0)))
+    inertia, damping = fit_decay(a, least_damping(a, b))
     mass, damping = (inertia / response, damping / response) if response > 0.0 else (0.0, h * d)
     law.start = gap - 0.5 * h * before
     end, begin = 0.5 * h * k + damping / h, 0.5 * h * k - damping / h  # of δ⁺ and δ⁻
     if law.start > 0.0:
-        begin *= 1.0 - sharpness(steps)
+        begin *= 1.0 - sharpness(math.sqrt(a))
     resist, keep = 0.5 * h * end + mass, 0.5 * h * begin + mass
     law.compliance, law.keep = 1.0 / resist, keep / resist
     law.bias = ((end + begin) * gap - keep * before) / resist
