@@ -13,7 +13,7 @@ BOUNDS = {
     "deformable.step.particle_step_entry": (280, 950), "contact.joint_space.joint_space_entry": (300, 676),
     "contact.joint_space.rides_entry": (86, 210), "deformable.joint_space_carriers.trees_entry": (175, 424),
     "contact.step.step_entry": (432, 835), "dynamics.mechanism.mechanism_entry": (177, 385),
-    "contact.converge.converging_entry": (248, 505), "contact.cone_solver.cone_solver_entry": (196, 405),
+    "contact.converge.converging_entry": (250, 505), "contact.cone_solver.cone_solver_entry": (196, 405),
     "contact.surface_rows.surfaces_entry": (114, 178),
     "contact.joint_space_surfaces.joint_surfaces_entry": (122, 197),
     "impact.system.contact_system_entry": (120, 255),
