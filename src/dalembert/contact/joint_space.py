@@ -271,7 +271,8 @@ def first_half_drift(h, z, reduced, js, tables):
         if not (change > ROUNDING * size and GROWTH * h * change > ROUNDING):
             break
     link_velocities(z[first : first + m], tree)
-    return -1 if known == 0.0 and change <= LOST * size else NOT_FOUND
+    found = change <= LOST * size or GROWTH * h * change <= ROUNDING
+    return -1 if known == 0.0 and found else NOT_FOUND
 
 
 @njit

@@ -23,7 +23,7 @@ from ..model.tables import ANGLE, DRY_FRICTION, STOP, TORSION
 from ..model.tree import COMMANDED, FREE
 from ..scene.force import Force
 from .converge import Converging, make_workspace
-from .fast import FAST, half_thickness, sizes_of_bodies
+from .fast import FAST
 from .island_problem import IslandProblem, room_of_problem
 from .joint_space import ASSEMBLY, JOINT_SPACE_ENTRY, RIDES_ENTRY, JointSpace, joint_space_task
 from .joint_space_books import ROOT
@@ -35,7 +35,7 @@ from .limits import FAINT, implicit_forces, make_soft
 from .rows import Rows
 from .solvers import SOLVERS, ContactSolver, StepSettings, bodies_on_cables, ends_of_cables, make_bounds, make_stepping
 from .surface_laws import Surfaces
-from .surface_tables import make_surfaces
+from .surface_tables import make_surfaces, with_sizes
 from .tables import MEMBER, ContactTables
 from .time_stepping import ContactStepper
 
@@ -60,8 +60,8 @@ class JointContactStepper(ContactStepper):
             own.system, own.size, ledger, settings, soft, packed=parts.packed, bounds=bounds, members=members,
             slow=self._slow.copy(), state_of_bodies=own.tables.y,
         )  # fmt: skip
-        tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
-        tables = tables._replace(walls=half_thickness(collision))
+        self._surfaces = make_surfaces(own.model, collision, ledger)
+        tables = with_sizes(tables, collision, self._surfaces)
         self._joint_space = parts.tables(len(soft), bounds)
         poses = bool((self._joint_space.coordinate_at < 0).any()) or len(own.system.error) or len(own.system.commands)
         self._joint_space.alone[0] = settings.threads == 1
@@ -70,7 +70,6 @@ class JointContactStepper(ContactStepper):
         self._joint_space.books_links[0] = plain and own.system.settings[0].special_rows == 0
         collision.counts[LAZY] = own.system.settings[0].particles == 0  # these read all poses
         self._joint_space.shown[0] = settings.sleep_after > 0.0 or bool(poses)
-        self._surfaces = make_surfaces(own.model, collision, ledger)
         self._solver = SOLVERS[settings.solver]
         self._begin(collision, tables, settings, events)
 

@@ -14,6 +14,7 @@ from ..model.tables import CONTACT_WORK, SPRING_ENTRIES, TURNING_ENTRY
 from ..scene.contact import Material, PairFriction, has_surface_laws, pair_friction, rule_for, rule_table
 from ..scene.scene import Scene
 from .converge import Converging
+from .fast import half_thickness, sizes_of_bodies
 from .island_problem import IslandProblem, room_of_problem
 from .points import Owners
 from .surface_laws import (
@@ -80,14 +81,17 @@ def _no_problem() -> IslandProblem:
     return allocate(IslandProblem, room_of_problem(0, 0, 0, 0, []))
 
 
-def unwatched(collision: Collision, surfaces: Surfaces, bodies: int) -> np.ndarray:
-    """(bodies,) whether each may meet a compliant contact: bodies enter these, so that nothing stops them on their way."""
-    classes = int(surfaces.counts[CLASSES])
-    soft = surfaces.made.reshape(classes, classes, VALUES)[:, :, STIFFNESS].any(axis=1)[surfaces.class_of]
-    found = np.zeros(bodies, bool)
-    own = collision.colliders.body < bodies
-    found[collision.colliders.body[own & soft]] = True
-    return found
+def with_sizes(tables: Any, collision: Collision, surfaces: Surfaces | None) -> Any:
+    """Stepping tables with the sizes of bodies and colliders, by which those that are fast are watched. A body that may meet
+    a compliant contact is not watched: it enters that, so that nothing may stop it on its way."""
+    bodies = len(tables.thickness)
+    tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, bodies)
+    if surfaces is not None:
+        classes = int(surfaces.counts[CLASSES])
+        soft = surfaces.made.reshape(classes, classes, VALUES)[:, :, STIFFNESS].any(axis=1)[surfaces.class_of]
+        own = collision.colliders.body < bodies
+        tables.thickness[collision.colliders.body[own & soft]] = np.inf
+    return tables._replace(walls=half_thickness(collision))
 
 
 def fit_surfaces(surfaces: Surfaces, collision: Collision, workspace: Any, path: int, span: int) -> Surfaces:

@@ -25,7 +25,6 @@ from ..model.tables import MOTOR
 from .contact_point import Contact
 from .continuous import CONTINUOUS_ENTRY, continuous_task
 from .diagnosis import WorstContact, described, ways_out, worst_contact
-from .fast import half_thickness, sizes_of_bodies
 from .limits import LIMITS_ENTRY, SoftMechanism, limits_task, with_soft_rows
 from .mechanism_impacts import IMPACTS_ENTRY, MechanismImpacts, bounces, impacts_task
 from .parallel import ALONE, RUN_STEPS, SUMS
@@ -42,8 +41,8 @@ from .surface_tables import (
     make_surfaces,
     room_of_surfaces,
     torques_of,
-    unwatched,
     with_room_of_surfaces,
+    with_sizes,
 )
 from .tables import AT_MOST, CALLBACKS, HELD, RESPONSE, ROW, SOFT, STEP_STAGES, STRUCK, ContactTables
 from .wide_rows import BEFORE_POINT, SIZE, WIDE_ENTRY, run_wide_job
@@ -125,11 +124,8 @@ class ContactStepper(FixedStepper):
         soft = own.rows if isinstance(own, SoftMechanism) else np.zeros(0, SOFT).view(np.recarray)
         collision.linked[:] = linked(mechanism.system)
         tables = make_stepping(self._mechanism.system, model.size, ledger, settings, soft)
-        tables.thickness[:], tables.swing[:] = sizes_of_bodies(collision, len(tables.thickness))
-        tables = tables._replace(walls=half_thickness(collision))
         self._surfaces = make_surfaces(model, collision, ledger)
-        if self._surfaces is not None:
-            tables.thickness[unwatched(collision, self._surfaces, len(tables.thickness))] = np.inf
+        tables = with_sizes(tables, collision, self._surfaces)
         self._solver = SOLVERS[settings.solver]
         # Whether the contacts of large islands are swept in groups of pairs: in scenes of many bodies, by Gauss–Seidel
         self._is_wide = len(collision.colliders) >= MANY and self._solver.compiled is None

@@ -41,7 +41,7 @@ import numpy as np
 
 from ...core.c_function import C_SIGNATURE, call_pointer, viewer
 from ...core.jit import CFunction, inlined, njit
-from ...core.math3 import add, add_scaled, cross, dot, load3, matvec_t, store3, sub, symvec
+from ...core.math3 import add, add_scaled, cross, dot, load3, matvec_t, scale, store3, sub, symvec
 from ...core.simd import clear, load, store
 from ...core.tables import own_address, table_at
 from ...linalg.block_ldl import (
@@ -55,9 +55,9 @@ from ...linalg.block_ldl import (
 )
 from ...linalg.ordering import Symbolic, analyse
 from ...model.compile import Model
-from ...model.tables import CUSTOM
+from ...model.tables import CUSTOM, LEDGER, PROJECTION_WORK
 from ..commands import settle_projected_rows
-from ..constraints import jacobian_velocity, load_point
+from ..constraints import jacobian_velocity, load_point, spread
 from ..kinematics import load6, load9
 from ..mechanism import CLOSED, ITERATIONS, NOT_CLOSED, POSITION_ROUNDING, SLOW, STALE, largest
 from .dynamics import add_inertia, add_wrench, eliminate_inertia, start_inertia
@@ -709,11 +709,54 @@ def project(t, z, reduced):
         at = options.coordinates + k
         store(z, at, load(z, at) + load(change, k))
     change_particles(z, change, 1, reduced)
+    if system.commands.shape[0] > 0:
+        spread(system, system.multipliers)
+        book_rides(-1.0, z, reduced)
     status = update_at(t, z, reduced)
     record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
     if system.commands.shape[0] > 0:
+        book_rides(1.0, z, reduced)
         settle_projected_rows(z, system)
     return status
+
+
+# The part of the impulses of the loops that passes through kinematic bodies is work of their drives, and no error. What such
+# a body receives is the change of the momenta of the links that ride on it, less the impulses of the loops on these and on
+# itself.
+@njit
+def book_rides(sign, z, reduced):
+    """Add the products of the momenta of links, times a sign, and the velocities that kinematic bodies give them to the work
+    of these bodies' drives, and subtract them from that of projection. With a negative sign also those of the impulses of
+    the loops, in the kinematics table."""
+    system, nodes, motion = reduced.system, reduced.tree.nodes, reduced.tree.motion
+    ledger = z.shape[0] - len(LEDGER)
+    for k in range(system.commands.shape[0]):
+        row, work = system.commands[k], 0.0
+        if row.body < 0:
+            continue
+        root, v, omega = reduced.node_of_row[row.body], load3(row.v), load3(row.omega)
+        for i in range(nodes.shape[0]):
+            if not descends_from(root, i, nodes):
+                continue
+            own, kin = motion[i], system.kinematics[nodes[i].row]
+            p, turning = (
+                scale(sign * nodes[i].mass, load3(own.v)),
+                symvec(load6(own.inertia), scale(sign, load3(own.omega))),
+            )
+            if sign < 0.0 and nodes[i].row >= 0:
+                p, turning = sub(p, load3(kin.linear)), sub(turning, load3(kin.angular))
+            work += dot(p, add(v, cross(omega, sub(load3(own.x), load3(motion[root].x))))) + dot(turning, omega)
+        add_at(z, ledger - system.settings[0].ledger + row.entry, work)
+        add_at(z, ledger + PROJECTION_WORK, -work)
+
+
+@inlined
+def descends_from(root, node, nodes):
+    """Whether a node is another, or beyond it in the tree."""
+    at = node
+    while at > root:
+        at = nodes[at].parent
+    return at == root
 
 
 @njit

@@ -122,8 +122,7 @@ def coordinates_from_bodies(z, reduced):
     by Gauss–Newton from the u in z; w: the speeds whose momenta are nearest. Returns the freedom without inertia, or −1."""
     options, tree, y = reduced.options[0], reduced.tree, reduced.y
     rigid, change = reduced.system.settings[0].rigid, reduced.change
-    nodes, freedoms = tree.nodes, tree.freedoms
-    first = options.coordinates
+    freedoms, first = tree.freedoms, options.coordinates
     u, w = z[:first], z[first : first + options.speeds]
     previous = math.inf
     for _ in range(ITERATIONS):
@@ -139,21 +138,14 @@ def coordinates_from_bodies(z, reduced):
         solve(change, 0, tree)
         displace_coordinates(u, 1.0, change, tree)
     update_links(u, w, tree)
-    motion = tree.motion
-    for i in range(nodes.shape[0]):
-        own, row = motion[i], nodes[i].row
-        inside = 0 <= row < rigid
-        store3(own.bearing, load_3(y, STATE_SIZE * row + 7) if inside else ZERO)
-        store3(own.bearing_torque, load_3(y, STATE_SIZE * row + 10) if inside else ZERO)
+    momentum_errors(reduced)
     generalized_forces(change, tree)
-    for k in range(freedoms.shape[0]):
-        store(change, k, load(change, k) + ARMATURE_SHARE * freedoms[k].armature * load(w, k))
     limp = factorize_bodies(tree)
     if limp >= 0:
         return limp
     solve(change, 0, tree)
     for k in range(freedoms.shape[0]):
-        store(w, k, load(change, k))
+        store(w, k, load(w, k) + load(change, k))
     copy_tail(y, STATE_SIZE * rigid, z, first + options.speeds)
     return -1
 
@@ -177,6 +169,22 @@ def pose_errors(reduced):
         store3(own.bearing, f)
         store3(own.bearing_torque, g)
     return total
+
+
+@njit
+def momentum_errors(reduced):
+    """`bearing` and `bearing_torque`: the momenta of each body in y less those in the tree, where links move with their
+    speeds and with what moves by command."""
+    y = reduced.y
+    nodes, motion, rigid = reduced.tree.nodes, reduced.tree.motion, reduced.system.settings[0].rigid
+    for i in range(nodes.shape[0]):
+        own, row = motion[i], nodes[i].row
+        p, turning = ZERO, ZERO
+        if 0 <= row < rigid:
+            p = sub(load_3(y, STATE_SIZE * row + 7), scale(nodes[i].mass, load3(own.v)))
+            turning = sub(load_3(y, STATE_SIZE * row + 10), symvec(load6(own.inertia), load3(own.omega)))
+        store3(own.bearing, p)
+        store3(own.bearing_torque, turning)
 
 
 @njit
