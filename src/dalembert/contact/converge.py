@@ -287,8 +287,8 @@ def static_speed(island, tables):
 
 @njit
 def largest_rate(work):
-    """The largest Σ |J w| of a row of a contact over one of its blocks (m/s), of which its velocity is a difference; of the
-    normal, and with friction of the tangents."""
+    """The largest sum of |J w| over a block (m/s or rad/s), of which the velocity of a row is a difference: of normals, and
+    with friction of tangents. The rate of a scalar row may be one speed, with the rounding of the largest in its block."""
     problem, largest = work.problem, 0.0
     for i in range(problem.step[0].contacts):
         cone = problem.cones[i]
@@ -301,6 +301,16 @@ def largest_rate(work):
                 for k in range(block.speeds):
                     rate += abs(load(problem.jacobian, at + k) * load(problem.speeds, block.first + k))
                 largest = max(largest, rate)
+    for i in range(problem.step[0].rows):
+        row = problem.rows[i]
+        for side in range(MOST_BLOCKS):
+            if row.blocks[side] < 0:
+                break
+            block, reach, fastest = problem.blocks[row.blocks[side]], 0.0, 0.0
+            for k in range(block.speeds):
+                reach += abs(load(problem.jacobian, row.at[side] + k))
+                fastest = max(fastest, abs(load(problem.speeds, block.first + k)))
+            largest = max(largest, reach * fastest)
     return largest
 
 

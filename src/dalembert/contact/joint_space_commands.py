@@ -33,10 +33,10 @@ from ..core.tables import own_address
 from ..dynamics.commands import (
     BEGIN_INSTANT,
     MOTIONS,
-    book_row,
     book_surface,
     call_commands,
     set_both,
+    settle_row,
     surface_velocity,
 )
 from ..dynamics.constraints import jacobian_velocity
@@ -335,7 +335,7 @@ def settle(h, z, reduced, js, tables):
         if h > 0.0:  # what the step took from the derivative is none
             store(z, entry, load(z, entry) - h * load(reduced.dydt, entry - shift))
         if row.body < 0:
-            book_row(row, z, multipliers, system)
+            settle_row(row, z, multipliers, system)
     for r in range(multipliers.shape[0]):
         store(stepping.joint_impulses, r, load(multipliers, r))
     for i in range(tables.collision.counts[CONTACTS]):

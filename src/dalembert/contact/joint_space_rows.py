@@ -26,7 +26,7 @@ from .island_problem import (
 )
 from .joint_space_commands import FILL, STILL, call_rides
 from .joint_space_solves import answer_loops, answer_three, is_looped, solve_one
-from .limits import LOCKED, set_limits, update_bound, warm_start_bound
+from .limits import FIRM, LOCKED, set_limits, update_bound, usable_response, warm_start_bound
 from .rows import contact_velocity, rate_of, respond_to_freedom
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
@@ -229,7 +229,7 @@ def find_bound_response(i, bound, reduced, js, tables):
         return
     alone = respond_to_bound(i, 0, reduced, js) + respond_to_bound(i, 1, reduced, js)
     found = bound_response(i, js.rows.longest[0], js.rows.longest[1], js.rows)
-    bound.response = found if found > LOCKED * alone else OFF
+    bound.response = usable_response(found, alone, bound)
 
 
 @inlined
@@ -322,27 +322,55 @@ def bound_response(i, path, span, rows):
     return total
 
 
+# Joints, or a prescribed motion, may leave a contact no freedom. Along the normal its force is then undetermined, and no
+# impulse is looked for, unless the contact is compliant. Along the surface friction is what it is where the contact slides:
+# it needs a response, which is made small (see `limits.usable_response`).
+
+
 @njit
 def put_contact(contact, k, at, responses, system):
-    """The responses of a contact. Where the joints leave it no freedom, no impulse is looked for: its steps are zero."""
+    """The responses of a contact, OFF where joints leave its normal no freedom."""
+    alone = response_alone(contact, system)
+    if k[0] > LOCKED * alone and k[3] + k[5] > LOCKED * alone:
+        put_row(k, responses, at)
+        return
+    for i in range(6):
+        store(responses, at + RESPONSE + i, k[i])
+    if k[0] > LOCKED * alone:
+        put_firm(k[0], k[3] + k[5], alone, at, responses)
+        return
+    store(responses, at + FRICTION_STEP, 0.0)
+    store(responses, at + RESPONSE, OFF)
+    store(responses, at + INVERSE_NORMAL, 0.0)
+    store3(contact.impulse, ZERO)
+
+
+@njit
+def put_compliant(contact, at, responses, system):
+    """The same of a compliant contact, after that: its force is that of its law."""
+    if load(responses, at + RESPONSE) == OFF:
+        alone = response_alone(contact, system)
+        sliding = load(responses, at + RESPONSE + 3) + load(responses, at + RESPONSE + 5)
+        put_firm(FIRM * alone, sliding, alone, at, responses)
+
+
+@inlined
+def put_firm(normal, sliding, alone, at, responses):
+    """The steps of a contact with this response along the normal, and this sum of those along the surface."""
+    store(responses, at + RESPONSE, normal)
+    store(responses, at + INVERSE_NORMAL, 1.0 / normal)
+    store(responses, at + FRICTION_STEP, 1.0 / (sliding if sliding > LOCKED * alone else FIRM * alone))
+
+
+@inlined
+def response_alone(contact, system):
+    """1/m of the bodies of a contact: how they respond without joints, but for rotation."""
     rigid, alone = system.settings[0].rigid, 0.0
     if contact.a < rigid:
         alone += system.bodies[contact.a].inverse_mass
     if contact.b < rigid:
         alone += system.bodies[contact.b].inverse_mass
-    slides = k[3] + k[5] > LOCKED * alone
-    if k[0] > LOCKED * alone and slides:
-        put_row(k, responses, at)
-        return
-    for i in range(6):
-        store(responses, at + RESPONSE + i, k[i])
-    store(responses, at + FRICTION_STEP, 0.0)
-    if k[0] > LOCKED * alone:
-        store(responses, at + INVERSE_NORMAL, 1.0 / k[0])
-        return
-    store(responses, at + RESPONSE, OFF)
-    store(responses, at + INVERSE_NORMAL, 0.0)
-    store3(contact.impulse, ZERO)
+    return alone
 
 
 @njit

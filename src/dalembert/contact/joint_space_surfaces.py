@@ -23,7 +23,7 @@ from .island_problem import PROBLEM_CONTACTS, add_law_coupling, rows_at
 from .joint_space import JointSpace
 from .joint_space_books import give
 from .joint_space_commands import FILL, call_rides
-from .joint_space_rows import block_at, pack
+from .joint_space_rows import block_at, pack, put_compliant
 from .joint_space_solves import answer_three
 from .joints import book_reaction
 from .rows import contact_velocity, push_contact, residual_of_bounds, sweep_bounds_of_rows, warm_start_rows
@@ -91,6 +91,8 @@ def fill_joint_laws(h, tables, surfaces, reduced, js):
         contact, law = collision.contacts[i], surfaces.laws[i]
         if law.acts == 0:
             continue
+        if law.stiffness > 0.0:
+            put_compliant(contact, ROW * i, stepping.rows, reduced.system)
         if law.turns != 0:
             store3(law.before, turning_velocity(i, js.packed, surfaces.jacobian, js.rows))
             if h > 0.0:

@@ -70,6 +70,7 @@ from .tables import SOFT as SOFT_ROW
 
 LOCKED = 1e-9  # of the response without joints: a smaller one is rounding, as joints leave the coordinate no freedom
 STOP_ROUNDING = 1e-13  # m or rad: a smaller overlap of a stop is rounding
+FIRM = 1e-6  # of it: what a coordinate without freedom answers to a force that has a limit, or gives way
 PASSES, ENOUGH = 50, 1e-3  # most sweeps of position correction; they end when so small a part of the overlap is left
 
 
@@ -156,8 +157,20 @@ def compute_response(bound, tables):
     alone = rate(bound, trial)
     status = project_velocities(tables, trial)
     closed = rate(bound, trial)
-    bound.response = closed if closed > LOCKED * alone else OFF
+    bound.response = usable_response(closed, alone, bound)
     return status
+
+
+# Joints, or a prescribed motion, may leave a coordinate no freedom. A stop, or a motor without limit, then does nothing.
+# Dry friction and a motor with a limit reach that as soon as the coordinate moves, and a spring has the force of its law:
+# these need a response, which is made small, as it tells at what rate they reach it.
+@inlined
+def usable_response(closed, alone, bound):
+    """The response that solvers divide by, from that with joints closed and that without joints."""
+    if closed > LOCKED * alone:
+        return closed
+    limited = -math.inf < bound.least and bound.most < math.inf
+    return FIRM * alone if limited or bound.soft >= 0 else OFF
 
 
 @njit

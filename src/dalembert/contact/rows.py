@@ -24,7 +24,7 @@ from ..core.tables import column
 from .cone import coulomb_velocity, natural_map, project_coulomb
 from .gauss_seidel import improve, is_zero
 from .joint_space_solves import answer_loops, is_looped, solve_one
-from .limits import ENOUGH, LOCKED, PASSES, STOP_ROUNDING, impulse_change, is_stop
+from .limits import ENOUGH, PASSES, STOP_ROUNDING, impulse_change, is_stop, usable_response
 from .position_correction import overlap_of
 from .tables import BEFORE, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 
@@ -120,7 +120,7 @@ def respond_to_freedom(i, bound, reduced, js):
     if is_looped(own.first, reduced, js):
         alone = answer_loops(response, at, 1, own.first, own.end, reduced, js)
         found = bound.sign * load(response, at + js.packed_at[bound.freedom] - own.first)
-        bound.response = found if found > LOCKED * alone else OFF
+        bound.response = usable_response(found, alone, bound)
     else:
         bound.response = solve_one(response, at, own.first, own.end, js.factor_values, js.factor_inverse, js)
 

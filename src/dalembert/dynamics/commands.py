@@ -45,6 +45,7 @@ from ..linalg.block_matrix import load_3, store_3
 from ..model.tables import (
     COMMAND_FUNCTION,
     COMMAND_KEYFRAMES,
+    COMMAND_SET,
     CONSTRAINT_WORK,
     LEDGER,
     PROJECTION_WORK,
@@ -60,6 +61,7 @@ from ..model.tables import (
 MOTIONS, PLACES, DRIVES, BEGIN_STEP, BEGIN_INSTANT, SHOW_VELOCITIES, SETTLE, SETTLE_PROJECTION = range(8)
 ZERO = (0.0, 0.0, 0.0)
 HEADER, BODY_PIECE, SCALAR_PIECE = 4, 29, 5  # as in `scene.motion`
+AT_END = 1e-6  # of the time since a motion was set: it has arrived, but for the rounding of times
 OVER_PIECE = 1e-4  # of a piece of keyframes: the difference that gives its angular acceleration
 
 
@@ -94,7 +96,7 @@ def evaluate(t, row, system):
                 row.v[0], row.a[0] = 0.0, 0.0
         return 0
     moved = min(max(t, row.begin), row.end) - row.begin
-    moving = t < row.end
+    moving = t <= row.end or t - row.end <= AT_END * (t - row.begin)  # until it arrives, where the next step stops it
     v, omega = load3(row.set_v), load3(row.set_omega)
     store3(row.x, add_scaled(load3(row.from_x), moved, v))
     store_quaternion(row.q, rotate_by(load_quaternion(row.from_q), scale(moved, omega)))
@@ -323,6 +325,8 @@ def begin_step(t, h, y, system):
     for i in range(commands.shape[0]):
         row = commands[i]
         if row.body < 0:
+            if row.kind == COMMAND_SET:
+                begin_set_row(t, h, row, system)
             continue
         status = evaluate(t + 0.5 * h, row, system)
         if status != 0:
@@ -351,6 +355,19 @@ def begin_step(t, h, y, system):
             store3(row.before_v, v)
             store3(row.before_omega, omega)
     return 0
+
+
+# The rate of a coordinate that is set may jump, where it is set and where it arrives. The impulses of that step act at the
+# mean of the rates before and after them, as those of other rows do, and not at the rate in its middle.
+@njit
+def begin_set_row(t, h, row, system):
+    """The same of such a coordinate. `after`: its rate at the end of the last step, then at the end of this one; `before`:
+    what the mean rate has more than that in the middle of the step, until `settle` clears it."""
+    start = row.after_v[0]
+    evaluate(t + h, row, system)
+    row.after_v[0] = row.v[0]
+    evaluate(t + 0.5 * h, row, system)
+    row.before_v[0] = 0.5 * (start - row.v[0])
 
 
 @njit
@@ -440,41 +457,49 @@ def settle(y, multipliers, system):
     for i in range(commands.shape[0]):
         row = commands[i]
         if row.body < 0:
-            book_row(row, y, multipliers, system)
+            settle_row(row, y, multipliers, system)
         else:
             v, omega = step_velocity(0.5, row)
             book_body(row, v, omega, y, system)
 
 
+@njit
+def settle_row(row, y, multipliers, system):
+    """The same of the drive of a coordinate in a step."""
+    if row.row >= 0:
+        book_row(row, -load(system.partial, row.row), y, multipliers, system)
+    row.before_v[0] = 0.0
+
+
 # The multipliers of a projection of velocities are impulses too. The part of their work that passes through rows and bodies
-# that move is a drive's, and no error.
+# that move is a drive's, and no error. A row passes on the mean of its rates before and after.
 @njit
 def settle_projection(y, system):
     """The same of the projection of velocities, whose energy gain is booked as work of projection."""
     commands = system.commands
-    settle_projected_rows(y, system)
+    settle_projected_rows(y, system.rhs, system)
     for i in range(commands.shape[0]):
         if commands[i].body >= 0:
             book_body(commands[i], load3(commands[i].v), load3(commands[i].omega), y, system)
 
 
 @njit
-def settle_projected_rows(y, system):
-    """Its part for coordinates; y: a state that ends with the ledger."""
+def settle_projected_rows(y, changes, system):
+    """Its part for coordinates; y: a state that ends with the ledger; changes: of the rates of all rows."""
     commands = system.commands
     projection = y.shape[0] - len(LEDGER) + PROJECTION_WORK
     for i in range(commands.shape[0]):
-        if commands[i].body < 0:
-            work = book_row(commands[i], y, system.multipliers, system)
+        row = commands[i]
+        if row.body < 0 and row.row >= 0:
+            rate = -load(system.partial, row.row) - 0.5 * load(changes, row.row)
+            work = book_row(row, rate, y, system.multipliers, system)
             store(y, projection, load(y, projection) - work)
 
 
 @njit
-def book_row(row, y, multipliers, system):
-    """The work of the drive of a coordinate, −λ ∂C/∂t, into the ledger; returns it (J)."""
-    if row.row < 0:
-        return 0.0
-    work = -load(multipliers, row.row) * load(system.partial, row.row)
+def book_row(row, rate, y, multipliers, system):
+    """The work of the drive of a coordinate at a rate, λ ṡ, into the ledger; returns it (J)."""
+    work = load(multipliers, row.row) * rate
     entry = y.shape[0] - len(LEDGER) - system.settings[0].ledger + row.entry
     store(y, entry, load(y, entry) + work)
     return work

@@ -224,9 +224,9 @@ def factorize(system):
     return 0 if factor(system.columns, system.entries, system.updates, values, lower, sizes) > 0.0 else 1
 
 
-# Within a time step joints are open by the error of the step. Rows that depend on each other where the joints are closed, as
-# in a linkage in a plane, are then independent, and would hold what should move. So which rows are independent is decided
-# where a step begins, and in the step the others have no multiplier.
+# Within a step joints are open by the error of the step. Rows that depend on each other where the joints are closed, as in a
+# linkage in a plane, are then independent, and would hold what should move. So which rows are independent is decided where a
+# step begins, and in the step the others have no multiplier.
 
 
 @njit
@@ -238,6 +238,7 @@ def choose_rows(system):
     if settings.deficient != 0 and settings.solver == 0:
         assemble(system)
         settings.open = 1 if factor_chosen(NEARLY_DEPENDENT, system) > 0.0 else 0
+        settings.regularization = 0.0
 
 
 @njit

@@ -434,7 +434,7 @@ def fill_special_rows(t, y, system):
     return 0
 
 
-# C = s − s(t): ∂C/∂t = −ṡ(t), and C̈ = J v̇ + J̇ v − s̈(t).
+# C = s − s(t): ∂C/∂t = −ṡ(t), and C̈ = J v̇ + J̇ v − s̈(t). In the step in which ṡ jumps it is a mean: `commands.begin_set_row`.
 @njit
 def prescribed(y, part, system):
     """One row: a coordinate is a function of time, which `commands` has evaluated."""
@@ -442,7 +442,7 @@ def prescribed(y, part, system):
     lin_a, ang_a, lin_b, ang_b, bias = plain_rows(coordinate, system.kinematics)
     value = coordinate_value(y, coordinate, system.kinematics, system.curves)
     system.error[part.row] = value - row.x[0]
-    system.partial[part.row] = -row.v[0]
+    system.partial[part.row] = -row.v[0] - row.before_v[0]
     system.bias[part.row] = bias - row.a[0]
     store_row(system.jacobian, part.block_a, lin_a, ang_a)
     store_row(system.jacobian, part.block_b, lin_b, ang_b)

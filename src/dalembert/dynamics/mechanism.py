@@ -395,7 +395,9 @@ def write_derivative(y, dydt, system):
 def complete(t, y, dydt, evaluated, system):
     """Finish a step in place: y back on its manifold, f(t, y) in dydt. evaluated : whether `prepare` was called at y.
     Returns a status."""
-    system.settings[0].open = 0
+    settings = system.settings[0]
+    evaluated = evaluated and settings.open == 0
+    settings.open = 0
     normalize_quaternions(y, system.settings[0].rigid)
     if system.commands.shape[0] > 0 and call_commands(PLACES, t, y, y, system) != 0:
         return USER_FUNCTION
@@ -412,6 +414,8 @@ def complete(t, y, dydt, evaluated, system):
         status = finish(t, y, dydt, system)
     if status == 0 and carries(y, system):
         carry(y, dydt, system)
+    if status == 0 and settings.chooses != 0 and settings.hold == PROJECTION:
+        choose_rows(system)
     return status
 
 
@@ -600,10 +604,13 @@ def ledger_start(system):
 @inlined
 def measure(t, y, dydt, system):
     """Evaluate one state and fill `energies`, `rates` and `wrenches` of the system. Returns a status."""
+    settings = system.settings[0]
+    chosen, settings.open = settings.open, 0  # all rows share the load
     status = prepare(t, y, system)
     if status == 0:
         status = finish(t, y, dydt, system)
     record(t, y, dydt, system)
+    settings.open = chosen
     return status
 
 

@@ -170,6 +170,8 @@ FEEDBACK = 1
 PENALTY = 2
 EXERTED = 6  # numbers that each force has in `System.exerted`
 SCRATCH = 4 * STATE_SIZE + 26 * 6  # states of four bodies, and the results of a user constraint of six rows
+# `open`: whether the rows that `choose_rows` chose count alone; `chooses`: whether the end of a step chooses them for the
+# stages of the next one.
 # `implicit`: whether forces that are marked so act as soft constraints, and are left out of the applied forces.
 # `on_particles`: addresses of the C functions of fields, elements and laws between particles, 0 where there are none.
 # `special`: that of what few scenes need; and whether there are rows and forces of that kind. `motions`: that of what moves
@@ -179,8 +181,8 @@ SETTINGS = np.dtype(
      ("condition", "f8"), ("linear_residual", "f8"), ("length", "f8"), ("refactored", "i8"),
      ("ledger", "i8"), ("rigid", "i8"), ("particles", "i8"), ("stepped", "i8"), ("contact_entry", "i8"),
      ("rate", "f8"), ("solver", "i8"), ("solver_data", "i8"), ("unsolved", "i8"), ("implicit", "i8"),
-     ("open", "i8"), ("on_particles", "i8", 3), ("special", "i8"), ("special_rows", "i8"), ("special_forces", "i8"),
-     ("motions", "i8")],
+     ("open", "i8"), ("chooses", "i8"), ("on_particles", "i8", 3), ("special", "i8"), ("special_rows", "i8"),
+     ("special_forces", "i8"), ("motions", "i8")],
     align=True,
 )  # fmt: skip
 

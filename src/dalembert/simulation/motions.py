@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ..core.arrays import VectorLike
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
-from ..model.tables import COMMAND_KEYFRAMES, COMMAND_SET, System
+from ..model.tables import COMMAND_KEYFRAMES, COMMAND_SET, LEDGER, System
 from ..scene.checks import finite, real_array, unit_quaternion
 from ..scene.motion import FASTEST
 from .registry import positive
@@ -40,6 +41,8 @@ class Motions:
     model: Model
     _system: System
     _driver: Stepper
+    _mechanism: Any
+    _totals: Callable[[], np.ndarray]
     _y: np.ndarray
     time: Any
     settings: dict[str, Any]
@@ -54,9 +57,9 @@ class Motions:
         """Set the motion of a kinematic body, or of a prescribed coordinate, from now on. Its motion must be "set".
 
         position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at
-        constant speed in `over` s (default: one step), and then stops. Contacts and joints act with the velocity of
-        this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay constant until they
-        are set again.
+        constant speed in `over` s (a whole number of steps; default: one), and then stops. Contacts and joints act with
+        the velocity of this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay
+        constant until they are set again.
 
         Velocities jump when a motion is set, so this needs method "time_stepping". Raises ValueError for an unknown
         name, a motion that is not "set", non-finite values, and other methods.
@@ -89,11 +92,27 @@ class Motions:
                 "angular_velocity, or use method='time_stepping'"
             )
         new = self._moved(own, row, given, over)
-        row.from_x, row.from_q, row.begin = self._now(row)[0], self._now(row)[1], float(self.time)
-        row.set_v, row.set_omega, row.end = new
+        with self._carrying(row):
+            row.from_x, row.from_q, row.begin = self._now(row)[0], self._now(row)[1], float(self.time)
+            row.set_v, row.set_omega, row.end = new
         self._changed_by_hand(own)
         if self._driver.bodies is None:
             self.changed()
+
+    @contextmanager
+    def _carrying(self, row: Any) -> Iterator[None]:
+        """A context in which the motion of a body is set. In joint coordinates speeds are relative to that body, and stay
+        what they are: what rides on it has its new velocity at once, and the work of its drive is that change of energy."""
+        if self.model.tree is None or row.body < 0:
+            yield
+            return
+        own, before = self._mechanism, float(self._totals()[0])
+        own.time = float(self.time)
+        own.take(self._y)
+        yield
+        own.put(self._y)
+        first = len(self._y) - len(LEDGER) - int(self._system.settings[0].ledger)
+        self._y[first + int(row.entry)] += self._totals()[0] - before
 
     def _require_jumps(self, own: str, row: Any) -> None:
         """Raises ValueError where the velocity of a motion may not jump. Time steps take all jumps; by events contacts do."""
@@ -121,7 +140,8 @@ class Motions:
         x, q = self._now(row)
         v, omega, end = np.zeros(3), np.zeros(3), np.inf
         if given["position"] is not None or given["orientation"] is not None or given["value"] is not None:
-            duration = float(self.settings["dt"]) if over is None else positive(f"{own}: over", over, "s")
+            dt = float(self.settings["dt"])
+            duration = dt if over is None else dt * max(1, round(positive(f"{own}: over", over, "s") / dt))
             end = float(self.time) + duration
             target = x
             if given["position"] is not None:

@@ -716,7 +716,7 @@ def project(t, z, reduced):
     record_projection(z, before, energy_and_momenta(z, reduced), reduced.system)
     if system.commands.shape[0] > 0:
         book_rides(1.0, z, reduced)
-        settle_projected_rows(z, system)
+        settle_projected_rows(z, reduced.wanted, system)
     return status
 
 
