@@ -90,7 +90,9 @@ def _longer(name: str, values: np.ndarray, lengthened: Callable[[np.ndarray], np
 def _rebuild(run: Any, found: checkpoint.Checkpoint, time: float) -> None:
     """Make tables and stepper of a run anew, and let it go on from a checkpoint at a time (s)."""
     events, spent, sampled = run.event_times, set(run._spent), run.sensors
+    redundant = run._system.settings[0].deficient
     run._make_tables()
+    run._system.settings[0].deficient = redundant
     run._wrenches = Wrenches(run) if APPLIED in found.values else None
     run._driver.restart(time)
     checkpoint.put_back(run, found)

@@ -11,9 +11,18 @@ import numpy as np
 from ..core.arrays import VectorLike
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
-from ..model.tables import COMMAND_KEYFRAMES, COMMAND_SET, LEDGER, System
+from ..model.tables import (
+    COMMAND_KEYFRAMES,
+    COMMAND_SET,
+    LEDGER,
+    PROJECTION,
+    REACTION_IMPULSE,
+    REACTION_TORQUE,
+    System,
+)
 from ..scene.checks import finite, real_array, unit_quaternion
 from ..scene.motion import FASTEST
+from .initial_conditions import ledger_size
 from .registry import positive
 from .state import Named, name_of
 
@@ -42,6 +51,8 @@ class Motions:
     _system: System
     _driver: Stepper
     _mechanism: Any
+    _close_joints: Callable[[], None]
+    _take_change: Callable[[], None]
     _totals: Callable[[], np.ndarray]
     _y: np.ndarray
     time: Any
@@ -92,7 +103,7 @@ class Motions:
                 "angular_velocity, or use method='time_stepping'"
             )
         new = self._moved(own, row, given, over)
-        with self._carrying(row):
+        with self._jolted(row):
             row.from_x, row.from_q, row.begin = self._now(row)[0], self._now(row)[1], float(self.time)
             row.set_v, row.set_omega, row.end = new
         self._changed_by_hand(own)
@@ -100,19 +111,28 @@ class Motions:
             self.changed()
 
     @contextmanager
-    def _carrying(self, row: Any) -> Iterator[None]:
-        """A context in which the motion of a body is set. In joint coordinates speeds are relative to that body, and stay
-        what they are: what rides on it has its new velocity at once, and the work of its drive is that change of energy."""
-        if self.model.tree is None or row.body < 0:
+    def _jolted(self, row: Any) -> Iterator[None]:
+        """A context in which a motion is set. Joints pass its jump of velocity on at once, as an impulse: velocities change
+        by the least change in the metric of the masses. The energy that this adds is the work of the drive, and the
+        momenta are those of its reaction."""
+        name, joints = name_of_command(self.model, row), self.model.scene.joints.values()
+        joined = row.body < 0 or any(name in (joint.a.name, joint.b.name) for joint in joints)
+        if not joined or self._system.settings[0].hold != PROJECTION:
             yield
             return
-        own, before = self._mechanism, float(self._totals()[0])
-        own.time = float(self.time)
-        own.take(self._y)
+        before, size = self._totals(), ledger_size(self.model)
+        kept = self._y[-size:].copy()
         yield
-        own.put(self._y)
-        first = len(self._y) - len(LEDGER) - int(self._system.settings[0].ledger)
-        self._y[first + int(row.entry)] += self._totals()[0] - before
+        row.after_v, row.after_omega = row.set_v, row.set_omega
+        if self.model.tree is not None:
+            self._mechanism.forget()
+        self._close_joints()
+        self._y[-size:] = kept
+        change, common = self._totals() - before, self._y[-len(LEDGER) :]
+        self._y[len(self._y) - size + int(row.entry)] += change[0]
+        common[REACTION_IMPULSE : REACTION_IMPULSE + 3] += change[1:4]
+        common[REACTION_TORQUE : REACTION_TORQUE + 3] += change[4:7]
+        self._take_change()
 
     def _require_jumps(self, own: str, row: Any) -> None:
         """Raises ValueError where the velocity of a motion may not jump. Time steps take all jumps; by events contacts do."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..core import interrupt
+from ..core.c_function import CHOOSE_ROWS
 from ..core.renamed import warn_renamed
 from ..core.status import EVENT, NON_FINITE, OK, NoSolution, warn
 from ..integrate.stepper import Stepper
@@ -234,6 +235,8 @@ class Advancing:
 
     def _run(self, target: float) -> int:
         """Let the stepper run to `target` (s), and sample sensors on the way. Returns a status."""
+        if self._system.settings[0].chooses and self._system.settings[0].deficient:
+            self._mechanism(CHOOSE_ROWS, float(self.time), self._y, self._dydt)  # at this state, also after a restart
         if not self.sensors:
             return self._step_until(target)
         self.sensors.refresh()

@@ -402,6 +402,10 @@ class JointMechanism(Mechanism):
             self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
         return status
 
+    def forget(self) -> None:
+        """Let the next `take` find z anew, though y is the same: speeds are relative to bodies whose motion was set."""
+        self._known[:] = np.nan
+
     def count_turns(self) -> None:
         """Set the turn counts that forces and gears read to those of u. Call it after u was set from outside."""
         for count, u in self._counts:

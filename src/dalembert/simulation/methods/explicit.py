@@ -111,7 +111,8 @@ class RungeKutta(Method):
         self._require_runnable(model, mechanism, touching)
         share = JOINT_TOLERANCE if isinstance(mechanism, JointMechanism) and mechanism.carried else 1.0
         weights = smooth_weights(model, mechanism, self.name)
-        mechanism.system.settings[0].chooses = 1  # as stages are evaluated where joints are open
+        if not isinstance(mechanism, JointMechanism):
+            mechanism.system.settings[0].chooses = 1  # as stages are evaluated where joints are open
         options = integration.make_options(
             tableau,
             weights.size,
