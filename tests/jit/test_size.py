@@ -15,7 +15,7 @@ BOUNDS = {
     "contact.step.step_entry": (432, 835), "dynamics.mechanism.mechanism_entry": (177, 385),
     "contact.converge.converging_entry": (250, 505), "contact.cone_solver.cone_solver_entry": (196, 405),
     "contact.surface_rows.surfaces_entry": (114, 178),
-    "contact.joint_space_surfaces.joint_surfaces_entry": (122, 197),
+    "contact.joint_space_surfaces.joint_surfaces_entry": (127, 204),
     "impact.system.contact_system_entry": (120, 255),
     "dynamics.particle_forces.elements_entry": (178, 580), "dynamics.joint_space.mechanism.tree_entry": (120, 295),
     "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (132, 230),
