@@ -154,7 +154,7 @@ def _energy(run: Any) -> Iterator[tuple[str, str]]:
     if len(run.recorder) < 2 or not run._audited or any("stability limit" in text for text in run.warnings):
         return
     error, scale = run.recorder.integration_error()
-    masses = run._system.bodies["mass"]
+    masses = np.concatenate([run._system.bodies["mass"], run._system.particle_mass])
     scale = max(scale, STANDING**2 * float(masses[np.isfinite(masses)].sum()))
     if not abs(error) > MUCH * scale or (error < 0.0 and run.method in DAMPING):
         return
