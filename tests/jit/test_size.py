@@ -14,7 +14,7 @@ BOUNDS = {
     "contact.joint_space.rides_entry": (86, 210), "deformable.joint_space_carriers.trees_entry": (175, 424),
     "contact.step.step_entry": (432, 835), "dynamics.mechanism.mechanism_entry": (177, 385),
     "contact.converge.converging_entry": (250, 505), "contact.cone_solver.cone_solver_entry": (196, 405),
-    "contact.surface_rows.surfaces_entry": (114, 178),
+    "contact.surface_rows.surfaces_entry": (118, 184),
     "contact.joint_space_surfaces.joint_surfaces_entry": (127, 204),
     "impact.system.contact_system_entry": (120, 255),
     "dynamics.particle_forces.elements_entry": (178, 580), "dynamics.joint_space.mechanism.tree_entry": (120, 295),
