@@ -155,6 +155,32 @@ def test_a_turntable_takes_a_ball_along_by_torsion_and_does_the_work():
         assert run.state.angular_velocity[0, 2] == pytest.approx(0.05 * 0.01 * G / BALL, rel=1e-8)
         run = dal.simulate(scene, 0.5, dt=1 / 500, **how)
         assert run.state.angular_velocity[0, 2] == pytest.approx(3.0, rel=1e-8)
+        work = run.report.work  # of which half is lost
+        assert work["table"] == pytest.approx(BALL * MASS * 9.0, rel=1e-8)
+        assert work["contact: rolling and spinning"] == pytest.approx(-0.5 * BALL * MASS * 9.0, rel=1e-8)
+        assert run.report.energy_residual < 1e-12
+
+
+SPINS = {
+    "torsion": dal.Material(0.0, torsional_friction=0.01),
+    "rolling": dal.Material(0.4, rolling_friction=0.02),
+    "both": dal.Material(0.4, rolling_friction=0.02, torsional_friction=0.01),
+}
+
+
+@pytest.mark.parametrize("how", WAYS[:3], ids=["bodies", "converging", "joint"])
+@pytest.mark.parametrize("kind", SPINS)
+def test_the_drive_of_a_turning_surface_does_the_work_of_its_torques_as_that_of_a_body_that_turns(kind, how):
+    works = []
+    for moves in ({"surface_spin": (0.3, -0.2, 3.0)}, {"angular_velocity": (0.3, -0.2, 3.0)}):
+        scene = dal.Scene("two balls", material=SPINS[kind])
+        scene.add_body("driven", dal.Sphere(1.0), motion="set", position=(0, 0, -1.0), **moves)
+        scene.add_body("ball", dal.Sphere(R), mass=MASS, position=(0.02, 0, R + 0.000181))
+        report = dal.simulate(scene, 0.2, dt=1 / 500, **how).report
+        assert report.energy_residual < 1e-3 * report.work["driven"]
+        works.append(report.work)
+    assert works[0]["contact: rolling and spinning"] < 0.0 < works[0]["driven"]
+    assert works[0] == pytest.approx(works[1], rel=1e-6, abs=1e-12)
 
 
 def heap(material, count=12):

@@ -632,7 +632,31 @@ def test_a_belt_carries_grains_along(method, coordinates):
     assert run.state.particle_position[0, 0] - 0.1 == pytest.approx(1.0 - 0.5 / (0.8 * G), abs=2e-3)
     assert run.report.work["belt"] == pytest.approx(0.2, abs=1e-9)
     assert run.report.work["contact: friction"] + run.report.work["contact: impacts"] == pytest.approx(-0.1, abs=1e-9)
+    assert run.report.work["contact: friction"] == pytest.approx(-0.1, abs=3e-3)
     assert run.report.energy_residual < 1e-10 and run.report.momentum_residual < 1e-10
+
+
+@pytest.mark.parametrize("coordinates", BOTH)
+@pytest.mark.parametrize("method", ["time_stepping", "linear_implicit_euler", "implicit_midpoint", "bdf2"])
+def test_the_ledger_of_a_moving_surface_is_that_of_a_body_that_moves(method, coordinates):
+    works = []
+    for moves in ({"velocity": (1.0, 0.5, 0)}, {"surface_velocity": (1.0, 0.5, 0)}):
+        scene = dal.Scene("belt", material=RUBBER)
+        scene.add_body("belt", dal.Box(20, 20, 0.1), motion="set", **moves)
+        scene.add_particles("grain", [(0.1, 0, 0.1)], mass=0.1, radius=0.02, velocity=(0, 0, -0.4), material=RUBBER)
+        works.append(dal.simulate(scene, 0.1, method=method, dt=1 / 400, coordinates=coordinates).report.work)
+    assert works[0]["contact: friction"] < -0.01 and works[0]["contact: impacts"] < -0.001
+    assert works[1] == pytest.approx(works[0], rel=0, abs=1e-12)
+
+
+def test_a_surface_does_no_work_on_a_grain_that_hits_its_end():
+    scene = dal.Scene("belt", gravity=(0, 0, 0))
+    smooth = dal.Material(friction=0.0, restitution=0.5)
+    scene.add_body("belt", dal.Box(4, 1, 0.1), motion="set", surface_velocity=(1.0, 0, 0), material=smooth)
+    scene.add_particles("grain", [(2.5, 0, 0)], mass=0.1, radius=0.02, velocity=(-2.0, 0, 0), material=smooth)
+    report = dal.simulate(scene, 1.0, method="implicit_euler", dt=1 / 100).report
+    assert report.work["belt"] == pytest.approx(0.0, abs=1e-12)
+    assert report.work["contact: impacts"] == pytest.approx(-0.5 * 0.1 * 4.0 * 0.75, rel=1e-9)
 
 
 def wall_and_block(solver, duration, dt, coordinates):

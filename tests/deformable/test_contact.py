@@ -49,6 +49,54 @@ def test_the_speed_after_an_impact_is_that_before_times_the_restitution(e):
 
 
 @pytest.mark.parametrize("method", STEPPING)
+@pytest.mark.parametrize("e", [0.3, 1.0])
+def test_a_bounce_ends_with_its_velocity_in_steps_that_leave_the_ground_behind(method, e):
+    """The step after an impact touches nothing, and must not continue the motion from before it."""
+    scene = dal.Scene("bounce", gravity=(0, 0, 0))
+    ground(scene, friction=0.2, restitution=e)
+    scene.add_particles("grain", (0, 0, 0.5), mass=0.2, velocity=(3, 0, -4), radius=0.1, material=dal.Material(0.2))
+    result = run(scene, 0.4, method=method, dt=0.02, frame_rate=50.0)
+    expected = (3.0 - 0.2 * 4.0 * (1.0 + e), 0.0, 4.0 * e)
+    np.testing.assert_allclose(result.state.particle_velocity[0], expected, atol=1e-9)
+    assert result.report.momentum_residual < 1e-9
+
+
+@pytest.mark.parametrize("method", STEPPING)
+def test_two_that_bounce_off_each_other_share_their_momentum_in_long_steps(method):
+    scene = dal.Scene("meeting", gravity=(0, 0, 0))
+    material = dal.Material(friction=0.0, restitution=0.5)
+    scene.add_body("block", dal.Box(0.4, 0.4, 0.4), mass=1.0, material=material)
+    scene.add_particles("grain", (0, 0, 0.75), mass=0.25, velocity=(0, 0, -4.0), radius=0.05, material=material)
+    state = run(scene, 0.4, method=method, dt=0.02, frame_rate=50.0).state
+    assert state.velocity[0, 2] == pytest.approx(-4.0 * 0.25 * 1.5 / 1.25, abs=1e-9)
+    assert state.particle_velocity[0, 2] == pytest.approx(state.velocity[0, 2] + 0.5 * 4.0, abs=1e-9)
+
+
+CHANGES = {
+    "set": lambda sim: setattr(sim["grain"], "velocity", [(0.0, 1.0, 0.0)]),
+    "pushed": lambda sim: sim["grain"].apply_impulse((0.0, 0.2, 0.0)),
+    "released": lambda sim: sim.release("hook"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("method", STEPPING)
+def test_a_motion_that_is_interrupted_goes_on_from_there(method, change):
+    """Nothing acts on the grain afterwards, so it keeps the velocity that it has then."""
+    scene = dal.Scene("grain", gravity=(0, 0, 0))
+    grain = scene.add_particles("grain", (0.5, 0, 0), mass=0.2, velocity=(0, 0, 1.0))
+    if change == "released":
+        bar = scene.add_body("bar", dal.Box(1.0, 0.1, 0.1), mass=1.0, angular_velocity=(0, -2.0, 0))
+        scene.attach("hook", grain[0], bar)
+    sim = dal.Simulation(scene, method=method, dt=0.01)
+    sim.step(7)
+    CHANGES[change](sim)
+    before = np.array(sim["grain"].velocity)
+    sim.step(5)
+    np.testing.assert_allclose(sim["grain"].velocity, before, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", STEPPING)
 def test_a_particle_on_an_incline_slides_as_coulomb_says(method):
     angle, mu = 0.5, 0.3
     scene = dal.Scene("incline")

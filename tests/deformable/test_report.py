@@ -1,5 +1,6 @@
 """What a run says of steps of particles that were not solved."""
 
+import numpy as np
 import pytest
 
 import dalembert as dal
@@ -56,6 +57,19 @@ def test_rounding_is_no_excuse_for_a_large_gradient():
     with pytest.warns(dal.SimulationWarning, match="missed their tolerance"):
         report = dal.simulate(scene, 0.1, method="implicit_euler", dt=1e-3).report
     assert report.particles.unsolved > 50 and report.particles.gradient > 1e-8
+
+
+@pytest.mark.parametrize("away", [0.0, 100.0])
+@pytest.mark.parametrize("method", ["linear_implicit_euler", "implicit_euler", "implicit_midpoint", "bdf2"])
+def test_what_no_force_acts_on_is_solved_and_keeps_its_energy(method, away, recwarn):
+    """All forces are the rounding of positions, in some methods with rounded velocities."""
+    scene = dal.Scene("still", gravity=(0, 0, 0))
+    vertices, cells = dal.tetrahedron_grid((0.2, 0.2, 0.2), (2, 2, 2))
+    scene.soft_body("block", np.array(vertices) + away, cells, density=300.0, young=2e4, poisson=0.3, viscosity=10.0)
+    run = dal.simulate(scene, 0.25, method=method, dt=1 / 400, stop_unsolved=True)
+    assert run.report.particles.unsolved == 0 and run.report.particles.gradient < 1e-8
+    assert abs(run.state.particle_position - run.model.scene.particles["block"].position).max() < 1e-12 * (1.0 + away)
+    assert not run.report.warnings and not recwarn.list
 
 
 def short(method, **settings):

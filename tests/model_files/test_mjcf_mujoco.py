@@ -201,3 +201,31 @@ def test_what_touches_is_what_mujoco_lets_touch(tmp_path):
             if rule.enabled if rule else names not in joined:
                 found[names] = rule.friction if rule and rule.friction else combine(a.material, b.material)[0]
     assert len(expected) > 5 and found == pytest.approx(expected)
+
+
+def test_what_touches_rubs_as_mujoco_says(tmp_path):
+    """Of geoms of every condim and some priorities, and of a pair: condim and coefficients."""
+    file, counted = tmp_path / "rub.xml", {1: 0, 3: 1, 4: 2, 6: 4}
+    kinds = [(condim, priority) for condim in counted for priority in (0, 1)]
+    words = "".join(
+        f"<body name='b{i}'><freejoint/><geom name='g{i}' size='0.1' pos='{0.01 * i} 0 0' condim='{condim}' "
+        f"priority='{priority}' friction='{0.3 + 0.1 * (i * 3 % 8)} {0.01 + 0.01 * (i * 5 % 8)} {0.001 + 0.001 * i}'/></body>"
+        for i, (condim, priority) in enumerate(kinds)
+    )
+    pairs = "<pair geom1='g0' geom2='g7' condim='6'/><pair geom1='g1' geom2='g6' condim='4' friction='0.2 0.2'/>"
+    file.write_text(f"<mujoco><worldbody>{words}</worldbody><contact>{pairs}</contact></mujoco>")
+    from dalembert.scene.contact import pair_friction, rule_for, rule_table
+
+    model = mujoco.MjModel.from_xml_path(str(file))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    scene = dal.load_model(file).scene
+    table, seen = rule_table(scene.contact_rules), 0
+    for contact in data.contact:
+        a, b = (scene.bodies[model.body(model.geom_bodyid[g]).name] for g in contact.geom)
+        made = pair_friction(a.material, b.material, rule_for(table, a, b))
+        acting = contact.friction * (np.arange(5) <= counted[contact.dim]) * (contact.dim > 1)
+        found = (made.friction, made.torsional, made.rolling)
+        np.testing.assert_allclose(found, acting[[0, 2, 3]], rtol=1e-12, err_msg=f"{a.name} {b.name}")
+        seen += 1
+    assert seen == len(kinds) * (len(kinds) - 1) // 2

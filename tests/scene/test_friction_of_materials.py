@@ -102,9 +102,36 @@ def test_the_larger_friction_of_two_geoms_counts_as_in_mujoco(tmp_path):
     assert (pair.friction, pair.rolling, pair.torsional) == pytest.approx((0.8, 0.002, 0.01))
 
 
+@pytest.mark.parametrize(
+    ("ball", "floor", "expected"),
+    [
+        ("condim='1'", "condim='3'", (0.8, 0.0, 0.0)),
+        ("condim='3'", "condim='4'", (0.8, 0.0, 0.03)),
+        ("condim='1'", "condim='6'", (0.8, 0.004, 0.03)),
+        ("condim='1' priority='1'", "condim='6'", (0.0, 0.0, 0.0)),
+        ("condim='1'", "condim='6' priority='1'", (0.2, 0.002, 0.01)),
+        ("condim='6' priority='-1'", "condim='4'", (0.2, 0.0, 0.01)),
+    ],
+)
+def test_the_condim_of_a_pair_of_geoms_lets_the_frictions_of_both_act(tmp_path, ball, floor, expected):
+    scene = model(tmp_path, f"friction='0.8 0.03 0.004' {ball}", f"friction='0.2 0.01 0.002' {floor}")
+    pair = made(scene)
+    assert (pair.friction, pair.rolling, pair.torsional) == pytest.approx(expected)
+
+
 def test_mujoco_s_defaults_count_where_none_are_given(tmp_path):
     pair = made(model(tmp_path, "condim='6'", "condim='6'"))
     assert (pair.friction, pair.rolling, pair.torsional) == pytest.approx((1.0, 0.0001, 0.005))
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [("", (1.0, 0.0, 0.0)), ("condim='6'", (1.0, 0.0001, 0.005)), ("condim='6' friction='0.3'", (0.3, 0.0001, 0.005))],
+)
+def test_a_pair_owes_nothing_to_its_geoms(tmp_path, own, expected):
+    geom = "friction='0.8 0.03 0.004' condim='6' priority='1'"
+    pair = made(model(tmp_path, geom, "", f"<contact><pair geom1='ball' geom2='floor' {own}/></contact>"))
+    assert (pair.friction, pair.rolling, pair.torsional) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("condim", "expected"), [(1, (0, 0, 0)), (4, (0.7, 0, 0.03)), (6, (0.7, 0.004, 0.03))])

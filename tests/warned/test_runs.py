@@ -277,6 +277,55 @@ def test_a_scene_that_was_changed_after_its_run_was_made():
     assert "scene 'arm' was changed after this Simulation was made" in one(told(lambda: run.advance(0.1)))
 
 
+def box_on_the_ground():
+    scene = ground(material=RUBBER)
+    scene.add_body("cube", CUBE, mass=1.0, position=(0, 0, 0.1))
+    return scene
+
+
+LATER = {
+    "gravity": lambda scene: setattr(scene, "gravity", (0, 0, 3.0)),
+    "rule": lambda scene: scene.set_contact("cube", "ground", enabled=False),
+    "body": lambda scene: scene.add_body("late", CUBE, mass=1.0, position=(0, 0, 3.0)),
+    "obstacle": lambda scene: scene.add_obstacle("late", CUBE, position=(0.15, 0, 0.1)),
+}
+ANEW = {
+    "goes on": lambda run: run,
+    "restarts": lambda run: run.restart(),
+    "is pushed": lambda run: run["cube"].apply_force((0, 0, 0)) or run,
+    "is copied": lambda run: run.copy(),
+    "is pickled": lambda run: pickle.loads(pickle.dumps(run)),
+}
+
+
+@pytest.mark.parametrize("how", ANEW)
+@pytest.mark.parametrize("change", LATER)
+def test_a_run_is_of_the_scene_as_it_was_whatever_is_changed_of_it(change, how):
+    ends = []
+    for changes in (False, True):
+        scene = box_on_the_ground()
+        run = dal.Simulation(scene, dt=1 / 240).advance(0.1)
+        if changes:
+            LATER[change](scene)
+            if how in ("goes on", "restarts"):
+                assert "was changed after this Simulation was made" in one(told(lambda: run.advance(0.1)))  # noqa: B023
+            else:
+                told(lambda: run.advance(0.1))  # noqa: B023
+        else:
+            run.advance(0.1)
+        run = ANEW[how](run)
+        told(lambda: run.advance(0.2))  # noqa: B023
+        ends.append(run.state.y)
+    np.testing.assert_array_equal(*ends)
+
+
+def test_gravity_that_is_set_to_what_it_was_changes_nothing():
+    scene = box_on_the_ground()
+    run = dal.Simulation(scene, dt=1 / 240)
+    scene.gravity = (0, 0, -9.81)
+    assert told(lambda: run.advance(0.1)) == []
+
+
 def test_what_a_controller_returns_is_not_used():
     scene = arm()
     scene.motor("drive", "j")

@@ -344,8 +344,9 @@ def settle(h, z, reduced, js, tables):
             continue
         n, t, s = axes_of(contacts[i])
         impulse = world_impulse(n, t, s, p[0], p[1], p[2])
-        book_surface(contacts[i].b, impulse, load3(contacts[i].arm_b), z, system)
-        book_surface(contacts[i].a, scale(-1.0, impulse), load3(contacts[i].arm_a), z, system)
+        opposite = scale(-1.0, impulse)
+        book_surface(contacts[i].b, impulse, cross(load3(contacts[i].arm_b), impulse), z, system)
+        book_surface(contacts[i].a, opposite, cross(load3(contacts[i].arm_a), opposite), z, system)
 
 
 # Loops ------------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ..core.math3 import add, dot, load3, scale, store3
 from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import table_at
+from ..dynamics.commands import book_surface
 from ..dynamics.joint_space.kinematics import ZERO
 from ..dynamics.joint_space.tables import Reduced
 from ..model.tree import COMMANDED
@@ -307,15 +308,13 @@ def book_joint_laws(h, z, tables, surfaces, reduced, js):
                 law, turning_velocity(i, motion, surfaces.jacobian, js.rows)
             )
             torque = world_torque(contact, load3(law.torque))
-            opposite = scale(-1.0, torque)
-            if contact.b < rigid:
-                give(nodes[contact.b], ZERO, torque, js)
-            else:
-                book_reaction(z, ZERO, opposite)
-            if contact.a < rigid:
-                give(nodes[contact.a], ZERO, opposite, js)
-            else:
-                book_reaction(z, ZERO, torque)
+            for side in range(2):
+                body, own = (contact.b, torque) if side == 0 else (contact.a, scale(-1.0, torque))
+                if body < rigid:
+                    give(nodes[body], ZERO, own, js)
+                    book_surface(body, ZERO, own, z, reduced.system)
+                else:
+                    book_reaction(z, ZERO, scale(-1.0, own))
         if law.stiffness > 0.0 and h > 0.0:
             u = contact_velocity(i, motion, js.rows)
             energies = add(energies, spring_energies(h, contact, law, u[0]))

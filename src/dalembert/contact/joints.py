@@ -216,8 +216,9 @@ def book_impulse(i, y, tables):
 def book_outside(y, body, impulse, opposite, arm, tables):
     """An impulse on a kinematic body goes to its momenta, one on the world to the reactions."""
     if body < tables.system.bodies.shape[0]:
-        add_impulse(y, body, impulse, cross(arm, impulse))
-        book_surface(body, impulse, arm, y, tables.system)
+        moment = cross(arm, impulse)
+        add_impulse(y, body, impulse, moment)
+        book_surface(body, impulse, moment, y, tables.system)
     else:
         book_reaction(y, opposite, cross(arm, opposite))
 

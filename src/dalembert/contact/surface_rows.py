@@ -27,6 +27,7 @@ from ..core.math3 import add, add_scaled, dot, load3, scale, store3, sub, symvec
 from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import table_at
+from ..dynamics.commands import book_surface
 from .gauss_seidel import apply, axes_of, is_zero, size_of, world_impulse
 from .island_problem import LAW_CONTACTS, PROBLEM_CONTACTS, add_law_block, add_law_coupling, rows_at
 from .joints import add_impulse, book_reaction
@@ -241,6 +242,7 @@ def book_laws(h, y, tables, surfaces):
                 body, own = (contact.a, scale(-1.0, torque)) if side == 0 else (contact.b, torque)
                 if body < bodies:
                     add_impulse(y, body, (0.0, 0.0, 0.0), own)
+                    book_surface(body, (0.0, 0.0, 0.0), own, y, tables.system)
                 else:
                     book_reaction(y, (0.0, 0.0, 0.0), scale(-1.0, own))
         if law.stiffness > 0.0 and h > 0.0:

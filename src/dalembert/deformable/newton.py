@@ -6,7 +6,7 @@
 import math
 
 from ..core.jit import inlined, njit
-from ..core.math3 import add, dot, load3, norm, store3, sub
+from ..core.math3 import add, add_scaled, dot, load3, norm, store3, sub
 from ..core.profiler import end_stage
 from ..core.simd import clear, copy, load, store
 from ..core.status import NON_FINITE, OK
@@ -319,33 +319,42 @@ def report_stage(system, steps):
         store3(touch.force, load_3(steps.gradient, i) if touch.locked > 0 else (0.0, 0.0, 0.0))
         if touch.locked > 0:
             store_3(steps.gradient, i, (0.0, 0.0, 0.0))
-    report.worst = max(report.worst, relative)
     typical = steps.stage[0].typical
     report.largest = max(report.largest, typical)
-    rounded = ROUNDED * report.largest / typical if typical > 0.0 else 0.0
-    if relative > max(steps.options[0].tolerance, min(rounded, rounding_of_gradient(system, steps))):
-        report.unsolved += 1
+    if relative > steps.options[0].tolerance:  # else typical > 0
+        rounding, extent = rounding_of_gradient(system, steps)
+        gradient = relative * typical
+        if max(gradient, report.largest) <= rounding <= NEAR * extent:
+            return  # nothing has acted so far: all forces are rounding
+        if gradient > min(ROUNDED * report.largest, rounding):
+            report.unsolved += 1
+    report.worst = max(report.worst, relative)
 
 
 EPSILON = 2.0**-52  # rounding leaves a quarter of ε ‖A x‖ at most, in the problems of tests/deformable
 # Of the largest forces so far, as those of what has come to rest may be rounding: a larger gradient leaves a step unsolved
 # even where it is due to rounding.
 ROUNDED = 1e-8
+NEAR = 1e-10  # of the extent of the particles: if rounding moves them by more they are too far from the origin
 
 
 @njit
 def rounding_of_gradient(system, steps):
-    """ε ‖A_ii x_i‖ over all particles, relative to the typical force: the gradient that rounding of their positions leaves,
-    with the matrix of the last step of Newton's method."""
-    total = 0.0
-    for i in range(system.settings[0].particles):
-        if load(system.particle_inverse_mass, i) != 0.0:
+    """ε ‖A_ii x_i‖ over all particles: the gradient that rounding of their positions leaves (N), with the matrix of the last
+    step of Newton's method; and ‖A_ii (x_i − c)‖ with the mean c of their positions."""
+    n, inverse, iterate = system.settings[0].particles, system.particle_inverse_mass, steps.iterate
+    center = (0.0, 0.0, 0.0)
+    for i in range(n):
+        center = add_scaled(center, 1.0 / n, load_3(iterate, 3 * i))
+    rounding, extent = 0.0, 0.0
+    for i in range(n):
+        if load(inverse, i) != 0.0:
             xx, yy, zz, xy, xz, yz = load_symmetric(steps.values, 9 * steps.starts[i])
-            x = load_3(steps.iterate, 3 * i)
+            x, r = load_3(iterate, 3 * i), sub(load_3(iterate, 3 * i), center)
             size = xx * xx + yy * yy + zz * zz + 2.0 * (xy * xy + xz * xz + yz * yz)
-            total += size * dot(x, x)
-    typical = steps.stage[0].typical
-    return EPSILON * math.sqrt(total) / typical if typical > 0.0 else 0.0
+            rounding += size * dot(x, x)
+            extent += size * dot(r, r)
+    return EPSILON * math.sqrt(rounding), math.sqrt(extent)
 
 
 @njit

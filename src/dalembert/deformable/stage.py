@@ -310,9 +310,9 @@ def finish_touch(touch, y, particles, system, steps):
     store(y, ledger + 1, load(y, ledger + 1) + dot(along, sub(mean, beside)))
     if touch.normals > 0 and touch.body < system.settings[0].rigid and system.commands.shape[0] > 0:
         slide = body_point(touch, steps.surface, BODY_ROW * touch.body)  # in a stage; a step lasts 1/θ as long
-        work = dot(force, slide) / options.fraction
+        work = dot(along, slide) / options.fraction
         book_drive(touch.body, work, y, system)
-        store(y, ledger + 1, load(y, ledger + 1) - work)
+        store(y, ledger, load(y, ledger) - work)
     add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system, steps)
     correct_position(touch, sub(x, x_0), y, particles, system, steps)
 

@@ -177,7 +177,8 @@ def finish_step(y, particles, system, steps):
     for k in range(steps.touch_counts[0]):
         finish_touch(steps.touches[k], y, particles, system, steps)
     store_warm_start(steps)
-    options.history = 1
+    # an impulse of contact leaves velocities that jump, and a displacement that is not theirs: no past of a smooth motion
+    options.history = 0 if options.past_q != 0.0 and steps.touch_counts[0] > 0 else 1
     return OK
 
 

@@ -29,9 +29,9 @@ OPTIONS = np.dtype(
      ("carriers", "i8"), ("carriers_data", "i8"), ("assumes", "i8")],
     align=True,
 )  # fmt: skip
-# `history` above: whether `before` holds the state before the last step; `powers`: whether any force does work for the
-# ledger. `carriers`: address and data of the C function of the bodies' coordinates, see `carriers`; 0 where these need none.
-# `assumes`: whether `assumed` counts.
+# `history` above: whether `before` holds the state before the last step, and the motion since is smooth; `powers`: whether
+# any force does work for the ledger. `carriers`: address and data of the C function of the bodies' coordinates, see
+# `carriers`; 0 where these need none. `assumes`: whether `assumed` counts.
 # The stage: its τ, and the state of Newton's method.
 STAGE = np.dtype(
     [("tau", "f8"), ("time", "f8"), ("energy", "f8"), ("slope", "f8"), ("typical", "f8"), ("residual", "f8"),

@@ -431,13 +431,13 @@ def surface_velocity(row):
 
 
 @njit
-def book_surface(body, impulse, arm, y, system):
-    """Book the work that the drive of a moving surface does against an impulse on it at an arm of its body."""
+def book_surface(body, impulse, moment, y, system):
+    """Book the work of the drive of a moving surface against an impulse on its body, with the moment about its center."""
     commands = system.commands
     for i in range(commands.shape[0]):
         if commands[i].body == body:
             slide, spin = surface_velocity(commands[i])
-            book_drive(body, -dot(impulse, add(slide, cross(spin, arm))), y, system)
+            book_drive(body, -dot(impulse, slide) - dot(moment, spin), y, system)
 
 
 @njit

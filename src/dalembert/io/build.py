@@ -16,13 +16,6 @@ from ..scene.shapes.convex_hull import contact_hull
 from .description import Axis, Built, Description, Pose, Segment, Solid, free_name, located, nearest_inertia
 from .files import Element, Warnings
 
-SURFACE = (
-    "friction",
-    "restitution",
-    "rolling_friction",
-    "torsional_friction",
-)  # of `Solid`, in the order of `Material`
-
 # Shapes of bodies, and obstacles --------------------------------------------------------------------------------------
 
 
@@ -74,7 +67,8 @@ def shape_of(solids: list[Solid], center: np.ndarray) -> Any:
 
 def material_of(touching: list[Solid]) -> Material:
     """A body has one material: the roughest and bounciest of its solids."""
-    return Material(*(max(getattr(solid, name) for solid in touching) for name in SURFACE))
+    sliding, rolling, torsional = acting(*surface_of(touching))
+    return Material(sliding, max(solid.restitution for solid in touching), rolling, torsional)
 
 
 def fixed_solids(description: Description, built: Built) -> list[tuple[Solid, Pose]]:
@@ -102,9 +96,20 @@ def add_obstacle(solid: Solid, outer: Pose, group: str, built: Built) -> None:
 
 MOST_RULES = 200_000
 FRICTIONS = ("friction", "rolling_friction", "torsional_friction")
-# contype, conaffinity, priority; friction of sliding, rolling and spinning
-Key = tuple[int, int, int, float, float, float]
-Frictions: TypeAlias = tuple[float, float, float] | None
+Frictions: TypeAlias = tuple[float, float, float]  # of sliding, rolling and spinning
+Key = tuple[int, int, int, int, Frictions]  # contype, conaffinity, priority, condim, and the frictions
+
+
+def surface_of(solids: list[Solid]) -> tuple[int, Frictions]:
+    """(condim, frictions) of several solids: the largest of each."""
+    sliding, rolling, torsional = (max(getattr(solid, name) for solid in solids) for name in FRICTIONS)
+    return max(solid.condim for solid in solids), (sliding, rolling, torsional)
+
+
+def acting(condim: int, frictions: Frictions) -> Frictions:
+    """The frictions that a contact of this condim has."""
+    sliding, rolling, torsional = frictions
+    return sliding if condim >= 3 else 0.0, rolling if condim == 6 else 0.0, torsional if condim >= 4 else 0.0
 
 
 class Surfaces:
@@ -114,7 +119,10 @@ class Surfaces:
     """
 
     def __init__(self, solids: list[list[Solid]], warnings: Warnings) -> None:
-        kinds = sorted({_key(items, warnings) for each in solids if (items := [item for item in each if item.touches])})
+        touching = [items for each in solids if (items := [item for item in each if item.touches])]
+        # what no contact has makes no kinds
+        self._condim = max((item.condim for items in touching for item in items), default=1)
+        kinds = sorted({self._key(items, warnings) for items in touching})
         _require_few(len(kinds) * (len(kinds) + 1) // 2)
         rules = [(a, b, *_rule(a, b)) for a, b in combinations_with_replacement(kinds, 2)]
         self._rules = [rule for rule in rules if not rule[2] or rule[3] is not None]
@@ -123,7 +131,7 @@ class Surfaces:
     def group(self, solids: list[Solid]) -> str:
         """The name of the group of a body or obstacle; "" where none is needed."""
         touching = [item for item in solids if item.touches]
-        return _name(_key(touching, None)) if touching and self.mixed else ""
+        return _name(self._key(touching, None)) if touching and self.mixed else ""
 
     def set_rules(self, scene: Scene) -> None:
         """Says of each pair of groups whether it touches, and its friction."""
@@ -131,40 +139,40 @@ class Surfaces:
             own = {} if given is None else dict(zip(FRICTIONS, given, strict=True))
             scene.set_contact(_name(a), _name(b), enabled=enabled, **own)
 
+    def _key(self, items: list[Solid], warnings: Warnings | None) -> Key:
+        """What decides of a body's contacts; where its solids differ, all masks together, and the largest friction."""
+        kinds = {(*item.mask, item.condim, acting(self._condim, surface_of([item])[1])) for item in items}
+        if len(kinds) > 1 and warnings is not None:
+            warnings.add(
+                items[0].element, "geoms of this body differ in friction or contact masks; the body gets "
+                "the largest friction and the union of the masks", "mixed surfaces",
+            )  # fmt: skip
+        contype, conaffinity, priority = 0, 0, max(item.mask[2] for item in items)
+        for item in items:
+            contype, conaffinity = contype | item.mask[0], conaffinity | item.mask[1]
+        condim, frictions = surface_of(items)
+        return contype, conaffinity, priority, condim, acting(self._condim, frictions)
+
 
 def _name(key: Key) -> str:
-    turning = f" rolling {key[4]:.9g} spinning {key[5]:.9g}" * any(key[4:])
-    return f"contact {key[0]}/{key[1]} μ {key[3]:.9g}" + f" priority {key[2]}" * bool(key[2]) + turning
+    contype, conaffinity, priority, condim, (sliding, rolling, torsional) = key
+    turning = f" rolling {rolling:.9g} spinning {torsional:.9g}" * (rolling > 0.0 or torsional > 0.0)
+    special = f" priority {priority}" * bool(priority) + f" condim {condim}" * (condim != 3)
+    return f"contact {contype}/{conaffinity} μ {sliding:.9g}" + special + turning
 
 
-def _key(items: list[Solid], warnings: Warnings | None) -> Key:
-    """What decides of a body's contacts; where its solids differ, all masks together, and the largest friction."""
-    kinds = {(*item.mask, *_frictions(item)) for item in items}
-    if len(kinds) > 1 and warnings is not None:
-        warnings.add(
-            items[0].element, "geoms of this body differ in friction or contact masks; the body gets "
-            "the largest friction and the union of the masks", "mixed surfaces",
-        )  # fmt: skip
-    contype, conaffinity, priority = 0, 0, max(item.mask[2] for item in items)
-    for item in items:
-        contype, conaffinity = contype | item.mask[0], conaffinity | item.mask[1]
-    sliding, rolling, spinning = (max(values) for values in zip(*map(_frictions, items), strict=True))
-    return contype, conaffinity, priority, sliding, rolling, spinning
-
-
-def _frictions(item: Solid) -> tuple[float, float, float]:
-    """Those of `FRICTIONS`."""
-    return item.friction, item.rolling_friction, item.torsional_friction
-
-
-def _rule(a: Key, b: Key) -> tuple[bool, Frictions]:
-    """Whether two kinds touch, and their frictions where they are not those of either: the larger, or of higher priority."""
+def _rule(a: Key, b: Key) -> tuple[bool, Frictions | None]:
+    """Whether two kinds touch, and their frictions where they are not those of both: of the larger condim the larger
+    ones, or all of higher priority."""
     enabled = bool(a[0] & b[1] or b[0] & a[1])
-    if a[3:] == b[3:] or not enabled:
-        return enabled, None
     if a[2] != b[2]:
-        return True, a[3:] if a[2] > b[2] else b[3:]
-    return True, (max(a[3], b[3]), max(a[4], b[4]), max(a[5], b[5]))
+        higher = a if a[2] > b[2] else b
+        made = acting(*higher[3:])
+    else:
+        sliding, rolling, torsional = map(max, a[4], b[4])
+        made = acting(max(a[3], b[3]), (sliding, rolling, torsional))
+    alike = made == acting(*a[3:]) == acting(*b[3:])
+    return enabled, None if alike or not enabled else made
 
 
 def part_neighbours(built: Built, description: Description, ruled: bool) -> None:

@@ -55,6 +55,7 @@ class Solid:
     restitution: float = 0.0
     torsional_friction: float = 0.0  # m
     rolling_friction: float = 0.0  # m
+    condim: int = 3  # MJCF's: 1 frictionless, 4 with torsional, 6 with rolling friction too
     mask: tuple[int, int, int] = (1, 1, 0)  # MJCF's contype, conaffinity and priority
 
 

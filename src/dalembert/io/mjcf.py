@@ -15,7 +15,7 @@ import numpy as np
 from ..scene.body import WORLD, Body
 from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.joint import Link
-from .build import FRICTIONS, build
+from .build import FRICTIONS, acting, build
 from .description import (
     Axis,
     Built,
@@ -489,7 +489,7 @@ def set_contacts(
             for b in ends[1]:
                 built.scene.set_contact(a, b, enabled=False)
     for attributes, first, second in pairs:
-        own: Any = _pair_friction(attributes, first[1], second[1], warnings)
+        own: Any = _pair_friction(attributes, warnings)
         note_unasked(attributes, warnings)
         with located(attributes.element):
             for a in _touching(built, *first):
@@ -497,20 +497,16 @@ def set_contacts(
                     built.scene.set_contact(a, b, **own)
 
 
-def _pair_friction(attributes: Attributes, first: Solid, second: Solid, warnings: Any) -> dict[str, float]:
-    """`FRICTIONS` of a pair. The file has those of two tangents for sliding and rolling; here one counts for both."""
+def _pair_friction(attributes: Attributes, warnings: Any) -> dict[str, float]:
+    """`FRICTIONS` of a pair, which owes nothing to its geoms. The file has those of two tangents for sliding and rolling;
+    here one counts for both."""
     condim = attributes.integer("condim", 3)
     if condim not in (1, 3, 4, 6):
         raise attributes.element.error(f"condim is {condim}; give 1, 3, 4 or 6")
-    made = [max(getattr(solid, name) for solid in (first, second)) for name in FRICTIONS]
-    given = attributes.vector("friction", 1, 5, default=(made[0], made[0], made[2], made[1], made[1]))
     rest = GEOM_FRICTION[0], *GEOM_FRICTION[:2], *2 * GEOM_FRICTION[2:]
+    given = attributes.vector("friction", 1, 5, default=rest)
     friction = (*given, *rest[len(given) :])
-    own = (
-        0.0 if condim == 1 else friction[0],
-        friction[3] if condim == 6 else 0.0,
-        friction[2] if condim >= 4 else 0.0,
-    )
+    own = acting(condim, (friction[0], friction[3], friction[2]))
     return {
         name: warnings.at_most(attributes.element, name.replace("_", " "), float(value), MOST.get(name, MOST_FRICTION))
         for name, value in zip(FRICTIONS, own, strict=True)

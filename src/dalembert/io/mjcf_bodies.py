@@ -553,9 +553,9 @@ class Geoms:
         if condim not in (1, 3, 4, 6):
             raise attributes.element.error(f"condim is {condim}; give 1, 3, 4 or 6")
         rubs = self.warnings.at_most(attributes.element, "friction", float(friction[0]), MOST_FRICTION)
-        solid.friction = 0.0 if condim == 1 else rubs
-        solid.torsional_friction = min(float(friction[1]), MOST["torsional_friction"]) if condim >= 4 else 0.0
-        solid.rolling_friction = min(float(friction[2]), MOST["rolling_friction"]) if condim == 6 else 0.0
+        solid.condim, solid.friction = condim, rubs
+        solid.torsional_friction = min(float(friction[1]), MOST["torsional_friction"])
+        solid.rolling_friction = min(float(friction[2]), MOST["rolling_friction"])
         if "rgba" in attributes:
             solid.color = hex_color(parse_numbers(attributes.element, "rgba", attributes.text("rgba"))[:3])
         else:

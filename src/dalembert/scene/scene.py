@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -114,6 +115,7 @@ class Scene(
         self.warnings: list[str] = []  # of what was added; see `scene_warnings`
         self.imported = False  # whether all of it comes from a model file
         self.origin: dict[str, Any] | None = None  # what made it, where that is known: see `gallery._loading`
+        self._source: Scene | None = None  # what it is a copy of: see `as_it_is`
 
     def _repr_html_(self) -> str:
         from ..view.notebook import scene_html
@@ -364,6 +366,23 @@ class Scene(
         if items is None:
             return list(self.bodies.values())
         return [self._frame(owner, item) for item in items]
+
+
+def as_it_is(scene: Scene) -> Scene:
+    """A copy with the same bodies and all else, which does not take what is added to the scene or changed of it later."""
+    own = copy.copy(scene)
+    for name, value in vars(scene).items():
+        if isinstance(value, (dict, list)):
+            setattr(own, name, copy.copy(value))
+    own._source = scene
+    return own
+
+
+def source_of(scene: Scene) -> Scene:
+    """The scene itself, or what it is a copy of."""
+    while scene._source is not None:
+        scene = scene._source
+    return scene
 
 
 def require_scene(scene: Any, *others: type) -> None:

@@ -80,7 +80,6 @@ class Applying:
     _y: np.ndarray
     _dydt: np.ndarray
     _hold: Any
-    _sizes: tuple[int, ...]
     _compiled: Model  # without the further entries
     _wrenches: Wrenches | None
     _in_controller: bool

@@ -112,7 +112,6 @@ class Advancing:
     _seen: np.ndarray | None
     _warnings: dict[str, str]
     _warned: set[str]
-    _sizes: tuple[int, ...]
     _stability_known: bool
     _constraint_solver: ConstraintSolver | None
     _at_frame: checkpoint.Snapshot | None
@@ -287,7 +286,7 @@ class Advancing:
 
     def _warn_before(self, duration: float) -> None:
         """Warn of what can be predicted of the next `duration` seconds: unstable steps, changed tables."""
-        changed = changed_since(self.model, self._sizes)
+        changed = changed_since(self.model)
         if changed is not None:
             self.warn(changed)
         if not self._stability_known and self.settings["dt"] is not None:

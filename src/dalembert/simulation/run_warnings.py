@@ -18,6 +18,7 @@ from ..deformable.rounds import MOST_ROUNDS
 from ..model.compile import Model
 from ..scene.body import Body
 from ..scene.contact import is_compliant, springs_in_series
+from ..scene.scene import Scene
 from ..scene.scene_warnings import names, warnings_of
 from .inspection import Queries
 from .methods.contact import TIME_STEPPING, particles_that_touch
@@ -154,7 +155,7 @@ def _energy(run: Any) -> Iterator[tuple[str, str]]:
     if len(run.recorder) < 2 or not run._audited or any("stability limit" in text for text in run.warnings):
         return
     error, scale = run.recorder.integration_error()
-    masses = run._system.bodies["mass"]
+    masses = np.concatenate([run._system.bodies["mass"], run._system.particle_mass])
     scale = max(scale, STANDING**2 * float(masses[np.isfinite(masses)].sum()))
     if not abs(error) > MUCH * scale or (error < 0.0 and run.method in DAMPING):
         return
@@ -185,28 +186,25 @@ def _open_joints(run: Any) -> Iterator[tuple[str, str]]:
     yield "joints", f"joint {run.model.joint_names[worst]!r} is open by {errors[worst]:.3g} m: {why}"
 
 
-def changed_since(model: Model, before: tuple[int, ...]) -> str | None:
-    """What to say of a scene to which something was added after its run was made; before : its `sizes` then."""
-    if sizes(model) == before:
+def changed_since(model: Model) -> str | None:
+    """What to say of a scene that was changed after its run was made, which has a copy of it."""
+    own, source = model.scene, model.scene._source
+    if source is None:
+        return None
+    turned = own.gravity is not source.gravity and not np.array_equal(own.gravity, source.gravity)
+    if not turned and sizes(own) == sizes(source):
         return None
     return (
         f"scene {model.name!r} was changed after this Simulation was made, which has no effect; make a new Simulation"
     )
 
 
-def sizes(model: Model) -> tuple[int, ...]:
-    """How many things of each kind are in the scene of a model."""
-    own = model.scene
+def sizes(own: Scene) -> tuple[int, ...]:
+    """How many things of each kind are in a scene."""
     tables = (
-        own.bodies,
-        own.links,
-        own.joints,
-        own.particles,
-        own.forces,
-        own.events,
-        own.obstacles,
+        own.bodies, own.links, own.joints, own.particles, own.forces, own.events, own.sensors, own.obstacles,
         own.contact_rules,
-    )
+    )  # fmt: skip
     return tuple(len(table) for table in tables)
 
 

@@ -24,7 +24,7 @@ from ..dynamics.mechanism import is_special, on_particles
 from ..linalg.iterative import IterativeSolver
 from ..linalg.krylov import ITERATE_ENTRY as ITERATE
 from ..model.compile import Model, compile_scene
-from ..scene.scene import Scene, require_scene
+from ..scene.scene import Scene, as_it_is, require_scene
 from ..symbolic import GeneralizedCoordinates
 from ..symbolic.mechanism import require_supported
 from .constraint_system import iterative_solver
@@ -93,6 +93,7 @@ def set_up(
     if generalized is not None:
         require_supported(model, generalized, stepping.name, hold)
     all_options = option_defaults() | dict(options) | stepping.options
+    model = replace(model, scene=as_it_is(model.scene))  # a run begins anew from what it was made of
     return Setup(model, stepping, generalized, coordinates, iterative, all_options, choice)
 
 

@@ -42,7 +42,7 @@ from .recording import Recorder
 from .registry import Method, positive, require_kinds
 from .results import Results
 from .run import Advancing, Course, Turn
-from .run_warnings import SUBJECTS, at_the_start, sizes
+from .run_warnings import SUBJECTS, at_the_start
 from .settings import ConstraintSolverName, Coordinates, Hold, MethodName, MethodOptions, Settings
 from .setup import require_known, set_up, with_method_options
 from .state import LIVE_ENTRIES, Named, State, name_of
@@ -63,7 +63,7 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
 
     Parameters
     ----------
-    scene : Scene, or a compiled Model.
+    scene : Scene, or a compiled Model. The run is of the scene as it is now; changes of it later have no effect.
     method : a `RungeKutta`, `Events`, `TimeStepping` or `ImplicitParticles` with its options, or the name of a method,
         with its options as keywords here. Default: "time_stepping" if bodies collide or joints have stops, dry friction
         or ideal motors, else "dormand_prince".
@@ -165,7 +165,6 @@ class Simulation(Advancing, Results, Controls, Motions, Inspection, Live, Explai
             self.model = compile_scene(self.model.scene, hubs=False, apart=bool(self.model.attachments))
         self._warnings: dict[str, str] = {}
         self._warned: set[str] = set()
-        self._sizes = sizes(self.model)
         dt, rtol = setup.options["dt"], setup.options["rtol"]
         self.settings = {
             "method": self.method, "dt": dt, "rtol": rtol if dt is None else None, "hold": hold,

@@ -16,6 +16,7 @@ from ..model.compile import Model
 from ..model.tables import STATE_SIZE
 from ..scene.checks import rotation_matrix
 from ..scene.particles import Particle
+from ..scene.scene import source_of
 from .constrained import failure, make_equations
 from .generalized import OPTIONS, PLACED_ENTRY, GeneralizedCoordinates, Placed, parts, placed_task, turn_of
 
@@ -141,7 +142,7 @@ class PlacedMechanism(JointMechanism):
 
 def require_supported(model: Model, coordinates: GeneralizedCoordinates, method: str, hold: str) -> None:
     """Raises ValueError for a scene that these coordinates cannot run."""
-    if coordinates.scene is not model.scene:
+    if source_of(coordinates.scene) is not source_of(model.scene):
         raise ValueError(f"the coordinates are those of scene {coordinates.scene.name!r}, not of {model.name!r}")
     if tuple(body.name for body in coordinates.bodies) != model.body_names:
         raise ValueError("bodies were added to the scene after its coordinates were made; create the coordinates last")
