@@ -109,12 +109,31 @@ class Touching(NamedTuple):
     spare: Any = column("state", fill=np.nan, doc="a derivative")
 
 
+# Two colliders that may meet within a step, a half-space second. clear: 1 where they do not meet in the rest of the step.
+# push: the most that the centres of their bodies accelerate relative to each other, whirl: the most that angular acceleration
+# adds to that of their points, m/s². normal: from a to b, where they were nearest last.
+PAIR = np.dtype(
+    [("a", "i8"), ("b", "i8"), ("clear", "i8"), ("push", "f8"), ("whirl", "f8"), ("normal", "f8", 3)], align=True
+)
+# count: of the pairs that are looked at. begin, end: of the step, s.
+LOOKING = np.dtype([("count", "i8"), ("begin", "f8"), ("end", "f8")], align=True)
+
+
+class Looking(NamedTuple):
+    """What is looked at within a step, see `grazing`; n pairs at most."""
+
+    options: Any = column("1", LOOKING)
+    pairs: Any = column("n", PAIR)
+    reach: Any = column("colliders", unit="m", doc="of the corners or axis of a collider, from the centre of its body")
+
+
 class ImpactTables(NamedTuple):
     """All tables of a mechanism with contact by events."""
 
     system: Any = part(System)
     touching: Any = part(Touching)
     collision: Any = part(Collision)
+    looking: Any = part(Looking)
 
 
 # Features of colliders --------------------------------------------------------------------------------------------------
