@@ -16,7 +16,7 @@ BOUNDS = {
     "contact.converge.converging_entry": (250, 505), "contact.cone_solver.cone_solver_entry": (196, 405),
     "contact.surface_rows.surfaces_entry": (114, 178),
     "contact.joint_space_surfaces.joint_surfaces_entry": (122, 197),
-    "impact.system.contact_system_entry": (124, 262), "impact.grazing.look_entry": (80, 140),
+    "impact.system.contact_system_entry": (128, 265), "impact.grazing.look_entry": (84, 142),
     "dynamics.particle_forces.elements_entry": (178, 580), "dynamics.joint_space.mechanism.tree_entry": (120, 295),
     "dynamics.joint_space.loops.loops_entry": (116, 275), "contact.limits.limits_entry": (132, 230),
     "collide.curved.distance_entry": (110, 264), "dynamics.mechanism.special_entry": (120, 238),

@@ -42,7 +42,6 @@ from .features import (
     RESPOND,
     SIDE,
     SLIDING,
-    STICKING,
     ImpactTables,
     Looking,
     Touching,
@@ -54,9 +53,11 @@ from .resting_contact import (
     compute_responses,
     contact_forces,
     force_across,
+    force_margin,
     free_accelerations,
     hold_lines,
     most_angle,
+    note_margins,
     project_contacts,
 )
 
@@ -97,6 +98,7 @@ def event_function(t, y, values, tables):
         if status != 0:
             return status
         update_touches(options.touches, tables)
+        note_margins(True, touching)
     options.cause, options.which = NOTHING, -1
     least = math.inf
     for k in range(options.touches):
@@ -120,12 +122,10 @@ def event_of_touch(touch, active, options, tables):
     if not active or touch.mode == OPEN:
         slack = options.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * options.tiny_gap
         return touch.gap + slack + touch.slack_gap, CLOSES
-    least, cause = touch.force[0] + options.tiny_force + touch.slack_force, LETS_GO
-    if touch.mode == STICKING:
-        rubs = math.sqrt(touch.force[1] * touch.force[1] + touch.force[2] * touch.force[2])
-        value = touch.friction * touch.force[0] - rubs + touch.slack_cone + options.tiny_force
-        if value < least:
-            least, cause = value, SLIPS
+    least, value = force_margin(touch, options)
+    cause = LETS_GO
+    if value < least:
+        least, cause = value, SLIPS
     if touch.mode == SLIDING:
         f, slide = touch.frame, load3(touch.slide)
         value = options.tiny_speed + touch.slack_slide
@@ -228,6 +228,7 @@ def contact_system_task(task, t, y, dydt, tables):
         return status
     if task in (DERIVATIVE, HOLD_LINES):
         status = contact_forces(y, dydt, tables)
+        note_margins(False, tables.touching)
         if task == HOLD_LINES and status == 0:
             hold_lines(tables.touching)
         return status
@@ -274,6 +275,7 @@ class ContactSystem:
         self._function = C_TYPE(self.address)
         self.tables = self._workspace(0)
         looking = np.zeros(1, LOOKING)
+        looking["system"] = self.address
         sizes = {"n": 0, "colliders": len(collision.colliders)}
         self.looking, self._count = allocate(Looking, sizes, options=looking.view(np.recarray)), looking["count"]
         self._written = ImpactTables(None, None, None, None)  # those whose addresses are in `data`
