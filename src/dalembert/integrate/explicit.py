@@ -555,58 +555,63 @@ def bisect_steps(context, plan, h, x, low, high, y, work, clock, which):
 
 
 # An event may begin and end within a step, as an impact of bodies that graze each other does. Where the system has a function
-# that looks for it, the step is searched from its start on, by times within which that function knows of none; a step in
-# which one has begun is cut there, so that its end shows it.
+# that looks for it, the step is searched from its start to the first crossing that its end shows, by times within which that
+# function knows of none; a step in which one is under way is cut there, so that its end shows it.
 
 SURE = 40  # looks into a step that go no farther than is known; each of the following ones goes on by 1/SURE of it at least
 
 
 @njit
-def look_inside(context, plan, t_new, h, y, work, clock):
-    """(status, θ): where in the step just taken an event is under way that may be over at its end; 1 if nowhere."""
+def look_inside(context, plan, h, latest, y, work, clock):
+    """(status, θ, looks): where in the step just taken, before θ = `latest`, an event is under way that may be over there, 1
+    if nowhere; how many states within the step were looked at."""
     t, theta = clock[0].t, 0.0
-    status = begin_look(t, y, work.k[0], t_new, work.y_new, work.k[plan.stages], context)
-    if status == OK:
-        status = look(t, y, work.values[2], context)
+    status = look(t, y, work.values[2], context)
     for looks in range(2 * SURE):
         if status != OK or (theta > 0.0 and work.values[2, 0] <= 0.0):
-            return status, theta
+            return status, theta, looks
         wait = work.values[2, 0] / h
         theta += wait if looks < SURE else max(wait, 1.0 / SURE)
-        if theta >= 1.0:
-            break
+        if theta >= latest:
+            return OK, 1.0, looks
         if looks == 0:
             clock[0].evaluations += plan.extra
             status = extra_stages(context, t, y, h, plan, work.k, work.stage)
         if status == OK:
             dense_state(plan, work.k, y, h, theta, work.stage)
             status = look(t + theta * h, work.stage, work.values[2], context)
-    return OK, 1.0
+    return OK, 1.0, 2 * SURE
 
 
 @njit
-def cut_at_event(context, plan, t_new, h, y, work, clock):
-    """(status, t_new, h) of the step just taken, cut where an event is under way that may be over at its end."""
-    if context.look == 0:
-        return OK, t_new, h
-    status, theta = look_inside(context, plan, t_new, h, y, work, clock)
-    if status != OK or theta >= 1.0:
-        return status, t_new, h
-    t_new = clock[0].t + theta * h
-    return step_to(context, plan, t_new, theta * h, y, work, clock), t_new, theta * h
+def cut_at_event(context, plan, t_new, h, latest, y, work, clock):
+    """(status, t_new, h) of the step just taken, cut where an event is under way that may be over at θ = `latest`. What the
+    event functions leave in the tables of the system is that of its end."""
+    status, theta, looks = look_inside(context, plan, h, latest, y, work, clock)
+    if status == OK and theta < 1.0:
+        h *= theta
+        t_new = clock[0].t + h
+        status = step_to(context, plan, t_new, h, y, work, clock)
+    if status == OK and looks > 0:
+        status = event(t_new, work.y_new, work.values[1], context)
+    return status, t_new, h
 
 
 @njit
 def stop_at_event(context, plan, t_new, h, y, work, clock):
     """(status, index, t_new): find the first event in the step just taken; if there is one, the step now ends there."""
-    t = clock[0].t
-    status, t_new, h = cut_at_event(context, plan, t_new, h, y, work, clock)
-    if status != OK:
-        return status, -1, t
-    status = event(t_new, work.y_new, work.values[1], context)
+    t, status, whole = clock[0].t, OK, h
+    if context.look != 0:
+        status = begin_look(t, y, work.k[0], t_new, work.y_new, work.k[plan.stages], context)
+    if status == OK:
+        status = event(t_new, work.y_new, work.values[1], context)
     if status != OK:
         return status, -1, t
     status, index, theta = first_root(context, plan, t, h, y, work, clock)
+    if status == OK and context.look != 0:
+        status, t_new, h = cut_at_event(context, plan, t_new, h, min(theta, 1.0), y, work, clock)
+        if status == OK and h < whole:
+            status, index, theta = first_root(context, plan, t, h, y, work, clock)
     if status != OK:
         return status, -1, t
     latest = 1
