@@ -119,7 +119,7 @@ def place_at(number, t, y, system, collision):
     Returns (x, v, ω) of its body there."""
     collider, place, bodies = collision.colliders[number], collision.places[number], system.bodies
     i = collider.body
-    if i >= bodies.shape[0]:
+    if i >= system.settings[0].rigid:
         store3(place.x, load3(collider.position))
         for k in range(9):
             place.rotation[k] = collider.rotation[k]
@@ -281,23 +281,31 @@ def are_apart(pair, n, h, way_a, way_b, bend, tables):
 @njit
 def may_meet(a, b, h, y, tables):
     """Whether the balls about two colliders meet within h (s)."""
-    collision, bodies = tables.collision, tables.system.bodies
-    one, two = collision.colliders[a], collision.colliders[b]
-    if two.kind >= HALF_SPACE:
+    if tables.collision.colliders[b].kind >= HALF_SPACE:
         return True
+    square, reach = nearest_of_balls(a, b, h, y, tables)
+    return square <= reach * reach
+
+
+@njit
+def nearest_of_balls(a, b, h, y, tables):
+    """(the square of the least distance within h (s) of the centres of balls about two bounded colliders, if these keep their
+    velocities; the sum of the radii): m², m."""
+    collision, rigid = tables.collision, tables.system.settings[0].rigid
+    one, two = collision.colliders[a], collision.colliders[b]
     reach, x_a, v_a = one.radius + two.radius, load3(one.position), (0.0, 0.0, 0.0)
-    if one.body < bodies.shape[0]:
+    if one.body < rigid:
         reach += norm(x_a)
         x_a, v_a = three(y, STATE_SIZE * one.body), velocity_of(one.body, y, tables.system)
     x_b, v_b = load3(two.position), (0.0, 0.0, 0.0)
-    if two.body < bodies.shape[0]:
+    if two.body < rigid:
         reach += norm(x_b)
         x_b, v_b = three(y, STATE_SIZE * two.body), velocity_of(two.body, y, tables.system)
     d, v = sub(x_b, x_a), sub(v_b, v_a)
     vv = dot(v, v)
     t = min(h, max(0.0, -dot(d, v) / vv)) if vv > 0.0 else 0.0
     nearest = add_scaled(d, t, v)
-    return dot(nearest, nearest) <= reach * reach
+    return dot(nearest, nearest), reach
 
 
 @njit

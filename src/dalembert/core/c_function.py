@@ -46,6 +46,9 @@ PARTICLE_ENERGY = 18  # the same, where only the potential energy is asked for; 
 POWERS = 19  # the ledger's powers of forces once more, at the velocities in the kinematics table
 POTENTIAL = 20  # the potential energy of forces on bodies, into `energies[1]`
 CHOOSE_ROWS = 21  # in: a state with closed joints; which rows of J count until the next COMPLETE
+LOOK_TO = 22  # in: the end of a step, out: f there: a look into the step begins
+LOOK_FROM = 23  # in: its start, out: f there
+LOOK = 24  # in: a state within it; out[0]: the time (s) from there within which no event can be; 0 where there is one
 
 C_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p,

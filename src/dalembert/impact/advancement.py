@@ -1,9 +1,10 @@
 """Conservative advancement: a time in which no body can pass through another one (B. Mirtich 1996).
 
-A step is checked at its end. Two bodies that collided within the step overlap there, unless one has already passed
-through the other. So a step must not move them by more than their distance plus half the thickness of the thinner one,
-at the current velocities and accelerations with a margin. The time of a pair is the longest that one of these bounds
-allows:
+The event function is evaluated at the end of a step. Two bodies that collided head on within the step overlap there, unless
+one has already passed through the other. So a step must not move them by more than their distance plus half the thickness
+of the thinner one, at the current velocities and accelerations with a margin. Those that graze each other part again at
+once; `choose_pairs` chooses the pairs for which steps are searched inside, see `grazing`. The time of a pair is the longest
+that one of these bounds allows:
 
 balls   the distance of the spheres that hold the two, at the speed of the centres and of the furthest points;
 planes  two things on either side of a plane stay apart while no point of the one crosses the plane, which is fixed to
@@ -29,9 +30,9 @@ import numpy as np
 
 from ..collide.tables import Collision
 from ..model.compile import Model
-from ..model.tables import STATE_SIZE
+from ..model.tables import KINEMATICS, STATE_SIZE
 from ..scene.shapes.base import BOX, CAPSULE, HALF_SPACE, HULL, SPHERE
-from .features import EDGES, OPEN, corners, facets
+from .features import EDGES, OPEN, OPTIONS, TOUCH, corners, facets
 from .system import ContactSystem
 
 THICKNESS = 0.5  # of the thickness of a collider: the part that may be passed
@@ -63,6 +64,13 @@ class ConservativeAdvancement:
             if body < self._count:
                 self.body_radius[body] = max(self.body_radius[body], self._offset[c] + self._radius[c])
         self._first, self._second = self._pairs(collision, len(colliders))
+        self._number = np.minimum(self._first, self._second) * len(self._body) + np.maximum(self._first, self._second)
+        self._active = system.options.view(OPTIONS, np.ndarray)["active"]
+        self._untouched = np.zeros(
+            len(self._first)
+        )  # s, of each pair, from the last state on, within which it does not touch
+        arms = [np.linalg.norm(points, axis=1).max(initial=0.0) for points in self._cores]
+        system.looking.reach[:] = np.where(self._body < self._count, arms, 0.0)
 
     def _pairs(self, collision: Collision, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of colliders that can touch, a half-space second."""
@@ -92,14 +100,28 @@ class ConservativeAdvancement:
             best = min(best, max(float(spheres[k]), self._planes(*pair, touching.get(pair, []), motion)))
         return float(best)
 
+    def choose_pairs(self, span: float) -> None:
+        """Have those pairs looked at within steps that may touch within `span` (s) of the state of the last `safe_time`, and
+        of which no contact bears force: the distance of these does not say whether they touch elsewhere."""
+        chosen = np.flatnonzero(self._untouched < span)
+        active = int(self._active[0]) if len(chosen) else 0
+        if active:
+            touches = self._system.tables.touches.view(TOUCH, np.ndarray)[:active]
+            a, b = touches["a"], touches["b"]
+            number = np.minimum(a, b) * len(self._body) + np.maximum(a, b)
+            chosen = chosen[(self._number[chosen, None] != number).all(axis=1)]
+        self._system.set_pairs(self._first[chosen], self._second[chosen])
+
     def _spheres(self, motion: Motion) -> np.ndarray:
-        """(pairs,) s, by the balls of each pair."""
+        """(pairs,) s, by the balls of each pair; without an allowance those are `_untouched`."""
         a, b = self._body[self._first], self._body[self._second]
         radius = np.append(self.body_radius, 0.0)
         spin, whirl = motion.turn * radius, (motion.twist + motion.turn**2) * radius
         speed = np.linalg.norm(motion.v[a] - motion.v[b], axis=1) + spin[a] + spin[b]
         push = SPARE * (np.linalg.norm(motion.a[a] - motion.a[b], axis=1) + whirl[a] + whirl[b])
-        return least_time(self._distances(motion) + self._allowance(self._first, self._second), -speed, push)
+        distance = self._distances(motion)
+        self._untouched = least_time(distance, -speed, push)
+        return least_time(distance + self._allowance(self._first, self._second), -speed, push)
 
     def _allowance(self, a: Any, b: Any) -> Any:
         """How deep two colliders may overlap at the end of a step, m."""
@@ -201,20 +223,21 @@ class Motion:
     """
 
     def __init__(self, system: ContactSystem, count: int, y: np.ndarray, dydt: np.ndarray) -> None:
-        kinematics = system.mechanism.system.kinematics[:count]
+        kinematics = system.mechanism.system.kinematics.view(KINEMATICS, np.ndarray)[:count]
         state = y[: STATE_SIZE * count].reshape(-1, STATE_SIZE)
-        rate = np.nan_to_num(dydt[: STATE_SIZE * count].reshape(-1, STATE_SIZE))
+        rate = dydt[: STATE_SIZE * count].reshape(-1, STATE_SIZE)
+        rate = np.where(rate == rate, rate, 0.0)
         inverse_mass = np.array(system.mechanism.system.bodies.inverse_mass)[:count, None]
-        xx, yy, zz, xy, xz, yz = np.array(kinematics.inverse_inertia).T
+        xx, yy, zz, xy, xz, yz = kinematics["inverse_inertia"].T
         inverse = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1).reshape(-1, 3, 3)
-        none, omega, v = np.zeros((1, 3)), np.array(kinematics.omega), np.array(state[:, 7:10] * inverse_mass)
-        alpha = np.einsum("ijk,ik->ij", inverse, rate[:, 10:] - np.cross(omega, state[:, 10:]))
+        none, omega, v = np.zeros((1, 3)), np.array(kinematics["omega"]), np.array(state[:, 7:10] * inverse_mass)
+        alpha = np.einsum("ijk,ik->ij", inverse, rate[:, 10:] - across_each(omega, state[:, 10:]))
         a = np.array(rate[:, 7:10] * inverse_mass)
         for row in system.mechanism.system.commands:  # of `t` of the state
             if row.body >= 0:
                 v[row.body], a[row.body], alpha[row.body] = row.v, row.a, row.alpha
         self.x = np.vstack([state[:, :3], none])
-        self.rotation = np.concatenate([np.array(kinematics.rotation).reshape(-1, 3, 3), np.eye(3)[None]])
+        self.rotation = np.concatenate([np.array(kinematics["rotation"]).reshape(-1, 3, 3), np.eye(3)[None]])
         self.v = np.vstack([v, none])
         self.a = np.vstack([a, none])
         self.omega = np.vstack([omega, none])
@@ -225,6 +248,12 @@ class Motion:
         """Points (k, 3) of a body in the world."""
         body = min(int(body), len(self.x) - 1)
         return np.asarray(self.x[body] + points @ self.rotation[body].T)
+
+
+def across_each(omega: np.ndarray, arms: np.ndarray) -> np.ndarray:
+    """ω × r of each row of (n, 3)."""
+    (x, y, z), (a, b, c) = omega.T, arms.T
+    return np.stack([y * c - z * b, z * a - x * c, x * b - y * a], axis=1)
 
 
 def across(omega: np.ndarray, arms: np.ndarray) -> np.ndarray:

@@ -41,7 +41,9 @@ class EventDriver(Stepper):
         events = np.append(addresses, system.address).astype(np.int64)
         data = np.append(np.zeros(len(addresses), np.int64), system.data)
         self._own = len(addresses)  # the event of contact comes after the user's
-        self._driver = Driver(Functions(system.address, system.data, 1, events, data), options, settings.step)
+        self._driver = Driver(
+            Functions(system.address, system.data, 1, events, data, look=system.look), options, settings.step
+        )
         self._advancement = ConservativeAdvancement(system, model)
         self._impact = Impact(system, model, settings, self._driver, self._advancement.body_radius)
         self._driver.between = self._watch_steps
@@ -107,11 +109,12 @@ class EventDriver(Stepper):
         step = self.settings.step
         enough = max(ENOUGH * max(self.step, step), 2.0 * step)
         safe = self._advancement.safe_time(y, dydt, min(enough, target - self.time) if enough > 0.0 else 0.0)
+        end, exactly = min(target, self.time + safe), False
         if step > 0.0:
-            if safe >= 2.0 * step or self.time + safe >= target:
-                return min(target, max(self.time + safe - step, self.time + step)), False
-            return self.time + safe, True  # shorter steps than asked
-        return min(target, self.time + safe), False
+            exactly = safe < 2.0 * step and self.time + safe < target  # shorter steps than asked
+            end = self.time + safe if exactly else min(target, max(self.time + safe - step, self.time + step))
+        self._advancement.choose_pairs(end + step - self.time)
+        return end, exactly
 
     def restart(self, time: float) -> None:
         """Begin anew at a time (s)."""

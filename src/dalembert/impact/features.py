@@ -43,7 +43,10 @@ STICKING = 3  # or rolling: the points in contact have no relative velocity
 # (m/s) and to the distance from the rim (m) before they count as crossed. The rest is computed at each state, in world
 # axes: belt_*, tangential velocity of the surface beside that of its body; frame, normal (j → i) and two tangents row by
 # row; arms from the centres of mass to the position; velocity of i less j
-# in the frame; bias, its acceleration without forces; force on i in the frame; slide, the way it slides.
+# in the frame; bias, its acceleration without forces; force on i in the frame; slide, the way it slides. least, most: of the
+# margins of its force (`resting_contact.force_margin`) since the event function was last evaluated, N; seen_at, seen: time of
+# the last look into a step, and the margin there, s, N; rising, span: its mean rate since the look before, and the time from
+# that one, N/s, s.
 TOUCH = np.dtype(
     [("kind", "i8"), ("i", "i8"), ("j", "i8"), ("mode", "i8"), ("a", "i8"), ("b", "i8"), ("straight", "i8"),
      ("first_i", "i8"), ("last_i", "i8"), ("first_j", "i8"), ("last_j", "i8"),
@@ -52,7 +55,8 @@ TOUCH = np.dtype(
      ("slack_gap", "f8"), ("slack_cone", "f8"), ("slack_force", "f8"), ("slack_slide", "f8"), ("slack_rim", "f8"),
      ("belt_i", "f8", 3), ("belt_j", "f8", 3),
      ("frame", "f8", 9), ("position", "f8", 3), ("arm_i", "f8", 3), ("arm_j", "f8", 3), ("gap", "f8"),
-     ("velocity", "f8", 3), ("bias", "f8", 3), ("force", "f8", 3), ("slide", "f8", 3)],
+     ("velocity", "f8", 3), ("bias", "f8", 3), ("force", "f8", 3), ("slide", "f8", 3),
+     ("least", "f8"), ("most", "f8"), ("seen_at", "f8"), ("seen", "f8"), ("rising", "f8"), ("span", "f8")],
     align=True,
 )  # fmt: skip
 SIDE = 4  # numbers a row of `sides`: a unit normal out of the feature in the frame of its body, and its offset there
@@ -109,12 +113,32 @@ class Touching(NamedTuple):
     spare: Any = column("state", fill=np.nan, doc="a derivative")
 
 
+# Two colliders that may meet within a step, a half-space second. clear: 1 where they do not meet in the rest of the step.
+# push: the most that the centres of their bodies accelerate relative to each other, whirl: the most that angular acceleration
+# adds to that of their points, m/s². normal: from a to b, where they were nearest last.
+PAIR = np.dtype(
+    [("a", "i8"), ("b", "i8"), ("clear", "i8"), ("push", "f8"), ("whirl", "f8"), ("normal", "f8", 3)], align=True
+)
+# system: the C function of the whole system. count: of the pairs that are looked at. doubt: 1 where a force of contact may
+# leave its limits within the step. begin, end: of the step, s.
+LOOKING = np.dtype([("system", "i8"), ("count", "i8"), ("doubt", "i8"), ("begin", "f8"), ("end", "f8")], align=True)
+
+
+class Looking(NamedTuple):
+    """What is looked at within a step, see `grazing`; n pairs at most."""
+
+    options: Any = column("1", LOOKING)
+    pairs: Any = column("n", PAIR)
+    reach: Any = column("colliders", unit="m", doc="of the corners or axis of a collider, from the centre of its body")
+
+
 class ImpactTables(NamedTuple):
     """All tables of a mechanism with contact by events."""
 
     system: Any = part(System)
     touching: Any = part(Touching)
     collision: Any = part(Collision)
+    looking: Any = part(Looking)
 
 
 # Features of colliders --------------------------------------------------------------------------------------------------

@@ -336,6 +336,28 @@ def find_forces(active, touching):
     return 0
 
 
+@inlined
+def force_margin(touch, options):
+    """(how far the normal force is from vanishing, with its slack; how far friction is from its limit where it sticks,
+    likewise, infinite elsewhere), N."""
+    normal = touch.force[0] + options.tiny_force + touch.slack_force
+    if touch.mode != STICKING:
+        return normal, math.inf
+    rubs = math.sqrt(touch.force[1] * touch.force[1] + touch.force[2] * touch.force[2])
+    return normal, touch.friction * touch.force[0] - rubs + touch.slack_cone + options.tiny_force
+
+
+@njit
+def note_margins(begins, touching):
+    """Note the least and the greatest margin of the force of each contact, since the state at which this `begins`."""
+    options = touching.options[0]
+    for k in range(options.active):
+        touch = touching.touches[k]
+        margin = min(force_margin(touch, options))
+        touch.least = margin if begins else min(touch.least, margin)
+        touch.most = margin if begins else max(touch.most, margin)
+
+
 # Straight lines --------------------------------------------------------------------------------------------------------
 
 LEAST_ANGLE, MOST_ANGLE = (

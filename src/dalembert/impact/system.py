@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..collide.curved import DISTANCE_ENTRY, distance
 from ..collide.detect import Detector
-from ..collide.tables import CONTACTS, Collision
+from ..collide.tables import CONTACTS, DISTANCE, Collision
 from ..collide.tables import NEED_ROOM as MORE_ROOM
 from ..core.c_function import (
     C_SIGNATURE,
@@ -29,30 +30,34 @@ from ..core.math3 import dot, load3, matvec_t, sub
 from ..core.simd import load
 from ..core.status import ENDS_RUN, NON_FINITE
 from ..core.tables import address_table, allocate, table_at
-from ..dynamics.commands import PLACES, call_commands
 from ..dynamics.kinematics import load9
 from ..dynamics.mechanism import USER_FUNCTION, Mechanism
 from ..model.tables import CONSTRAINT_WORK, LEDGER, REACTION_IMPULSE, REACTION_TORQUE, STATE_SIZE
 from .features import (
     HOLD_LINES,
+    LOOKING,
     OPEN,
     OPTIONS,
+    PAIR,
     RESPOND,
     SIDE,
     SLIDING,
-    STICKING,
     ImpactTables,
+    Looking,
     Touching,
     sliding_direction,
     update_touches,
 )
+from .grazing import LOOK_ENTRY, look_task, place_kinematic
 from .resting_contact import (
     compute_responses,
     contact_forces,
     force_across,
+    force_margin,
     free_accelerations,
     hold_lines,
     most_angle,
+    note_margins,
     project_contacts,
 )
 
@@ -84,7 +89,7 @@ def event_function(t, y, values, tables):
     """values[0] changes sign from + to − at an event; `options.cause` says of what kind. Returns a status."""
     touching = tables.touching
     options = touching.options[0]
-    if tables.system.commands.shape[0] > 0 and call_commands(PLACES, t, y, y, tables.system) != 0:
+    if place_kinematic(t, y, tables.system) != 0:
         return USER_FUNCTION
     if options.touches > 0:
         status = call_pointer(options.mechanism, options.mechanism_data, DERIVATIVE, t, y, touching.spare)
@@ -93,6 +98,7 @@ def event_function(t, y, values, tables):
         if status != 0:
             return status
         update_touches(options.touches, tables)
+        note_margins(True, touching)
     options.cause, options.which = NOTHING, -1
     least = math.inf
     for k in range(options.touches):
@@ -116,12 +122,10 @@ def event_of_touch(touch, active, options, tables):
     if not active or touch.mode == OPEN:
         slack = options.tiny_gap if touch.velocity[0] < 0.0 else 3.0 * options.tiny_gap
         return touch.gap + slack + touch.slack_gap, CLOSES
-    least, cause = touch.force[0] + options.tiny_force + touch.slack_force, LETS_GO
-    if touch.mode == STICKING:
-        rubs = math.sqrt(touch.force[1] * touch.force[1] + touch.force[2] * touch.force[2])
-        value = touch.friction * touch.force[0] - rubs + touch.slack_cone + options.tiny_force
-        if value < least:
-            least, cause = value, SLIPS
+    least, value = force_margin(touch, options)
+    cause = LETS_GO
+    if value < least:
+        least, cause = value, SLIPS
     if touch.mode == SLIDING:
         f, slide = touch.frame, load3(touch.slide)
         value = options.tiny_speed + touch.slack_slide
@@ -224,6 +228,7 @@ def contact_system_task(task, t, y, dydt, tables):
         return status
     if task in (DERIVATIVE, HOLD_LINES):
         status = contact_forces(y, dydt, tables)
+        note_margins(False, tables.touching)
         if task == HOLD_LINES and status == 0:
             hold_lines(tables.touching)
         return status
@@ -245,7 +250,8 @@ CONTACT_SYSTEM_ENTRY = CFunction(contact_system_entry, C_SIGNATURE)
 
 
 class ContactSystem:
-    """A mechanism and its contacts: a C function at `address` with its `data`; keeps the arrays alive.
+    """A mechanism and its contacts: a C function at `address` with its `data`, and one at `look` that looks into steps, with
+    the same; keeps the arrays alive.
 
     ledger : where the entries of contact stand in the state. margin : m, within which collision detection finds features.
     """
@@ -261,13 +267,18 @@ class ContactSystem:
         self._data = np.zeros(2 * len(ImpactTables._fields), np.int64)
         self.data = int(self._data.ctypes.data)
         if DISABLED:
-            self._callback = C_TYPE(self._call)
-            self.address = int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+            self._callbacks = [C_TYPE(call) for call in (self._call, self._call_look, self._call_distance)]
+            own = [int(ctypes.cast(one, ctypes.c_void_p).value or 0) for one in self._callbacks]
         else:
-            self.address = CONTACT_SYSTEM_ENTRY.address
+            own = [entry.address for entry in (CONTACT_SYSTEM_ENTRY, LOOK_ENTRY, DISTANCE_ENTRY)]
+        self.address, self.look, collision.functions[DISTANCE] = own
         self._function = C_TYPE(self.address)
         self.tables = self._workspace(0)
-        self._written = ImpactTables(None, None, None)  # those whose addresses are in `data`
+        looking = np.zeros(1, LOOKING)
+        looking["system"] = self.address
+        sizes = {"n": 0, "colliders": len(collision.colliders)}
+        self.looking, self._count = allocate(Looking, sizes, options=looking.view(np.recarray)), looking["count"]
+        self._written = ImpactTables(None, None, None, None)  # those whose addresses are in `data`
         self.update_addresses()
 
     def _workspace(self, touches: int) -> Touching:
@@ -285,7 +296,7 @@ class ContactSystem:
     @property
     def all_tables(self) -> ImpactTables:
         """Those of mechanism, contacts and collision detection."""
-        return ImpactTables(self.mechanism.system, self.tables, self.detector.collision)
+        return ImpactTables(self.mechanism.system, self.tables, self.detector.collision, self.looking)
 
     def update_addresses(self) -> None:
         """Write the addresses of all tables to `data` if any of them moved."""
@@ -306,6 +317,17 @@ class ContactSystem:
         self.tables.touches[:] = touches
         self.options.touches, self.options.active = len(touches), active
 
+    def set_pairs(self, first: np.ndarray, second: np.ndarray) -> None:
+        """Choose the pairs of colliders that are looked at within steps, a half-space second."""
+        count = len(first)
+        if count > len(self.looking.pairs):
+            self.looking = self.looking._replace(pairs=np.zeros(2 * count, PAIR).view(np.recarray))
+            self.update_addresses()
+        if count:
+            pairs = self.looking.pairs.view(PAIR, np.ndarray)[:count]
+            pairs["a"], pairs["b"], pairs["normal"] = first, second, 0.0
+        self._count[0] = count
+
     def make_room(self) -> None:
         """Grow the tables of collision detection after NEED_ROOM."""
         self.detector.make_room()
@@ -321,6 +343,12 @@ class ContactSystem:
 
     def _call(self, data: int, task: int, t: float, y: int, n: int, dydt: int, m: int) -> int:
         return int(contact_system_task(task, t, view(y, n), view(dydt, m), self.all_tables))
+
+    def _call_look(self, data: int, task: int, t: float, y: int, n: int, out: int, m: int) -> int:
+        return int(look_task(task, t, view(y, n), view(out, m), self.all_tables))
+
+    def _call_distance(self, data: int, number: int, bound: float, *_: int) -> int:
+        return int(distance(number, bound, self.detector.collision))
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         """Do a task on two contiguous float64 arrays; returns a status."""

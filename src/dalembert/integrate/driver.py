@@ -72,9 +72,11 @@ NO_RECORD = make_record(np.zeros(0), False, 0, 0, 0, 0)
 RECORD = -1  # in place of the number of steps: record until the buffers are full
 
 SYSTEM = np.dtype(
-    [("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8"), ("carried", "i8")]
-)
-"""The first three of `Functions`; how many numbers the state has with what is carried; how many events; how many carried."""
+    [("address", "i8"), ("handle", "i8"), ("completes", "i8"), ("numbers", "i8"), ("events", "i8"), ("carried", "i8"),
+     ("look", "i8")]
+)  # fmt: skip
+"""The first three of `Functions`; how many numbers the state has with what is carried; how many events; how many carried;
+the last of `Functions`."""
 
 
 class Stepping(NamedTuple):
@@ -161,7 +163,7 @@ def record(context, plan, y, dydt, work, tables):
 def proceed(most, t_end, y, dydt, tables):
     """Integrate until t_end (s), as `advance` does, by at most so many steps. Returns a status."""
     own, plan, clock = tables.system[0], tables.plan[0], tables.clock
-    context = Functions(own.address, own.handle, own.completes, tables.events, tables.event_data, own.carried)
+    context = Functions(own.address, own.handle, own.completes, tables.events, tables.event_data, own.carried, own.look)
     work = Work(
         tables.signs, as_rows(tables.k, plan.rows, own.numbers), tables.stage, tables.y_new, tables.spare,
         tables.y_before, as_rows(tables.values, 3, own.events), tables.weights, tables.momentum, tables.direction,
@@ -205,7 +207,8 @@ class OdeStepper(TableFunction):
         self, functions: Functions, options: Options, work: Work, clock: np.recarray, recorded: Record = NO_RECORD
     ) -> None:
         n, carried = options.weights.size, functions.carried
-        system = np.array([(*functions[:3], n, options.direction.size, carried)], SYSTEM).view(np.recarray)
+        own = (*functions[:3], n, options.direction.size, carried, functions.look)
+        system = np.array([own], SYSTEM).view(np.recarray)
         arrays = {name: value.reshape(-1) for name, value in work._asdict().items()}
         tables = allocate(
             Stepping, {"carried_size": n if carried else 0}, system=system, events=functions.events,

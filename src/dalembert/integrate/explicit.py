@@ -11,7 +11,7 @@ from ..core.elementary import hypot, pow
 from ..core.jit import inlined, njit
 from ..core.simd import clear, copy
 from ..core.status import ENDS_RUN, EVENT, MAX_STEPS, NON_FINITE, OK, STEP_UNDERFLOW
-from .state import SMALLEST_ERROR, complete, derivative, drift, event, merge
+from .state import SMALLEST_ERROR, begin_look, complete, derivative, drift, event, look, merge
 
 # One step -------------------------------------------------------------------------------------------------------------
 
@@ -272,6 +272,15 @@ def finish(context, plan, t_new, evaluated, work, clock):
     return complete(t_new, work.y_new, work.k[plan.stages], evaluated, context)
 
 
+@njit
+def step_to(context, plan, t_new, h, y, work, clock):
+    """work.y_new = one step of h from y that ends at t_new, completed. Returns a status."""
+    status = attempt(context, plan, clock[0].t, h, y, work, clock)
+    if status == OK and not all_finite(work.y_new):
+        status = NON_FINITE
+    return finish(context, plan, t_new, 0, work, clock) if status == OK else status
+
+
 @inlined
 def fixed_end(plan, clock, t_end):
     """(t_new, h): the end of the next fixed step, on the grid origin + i dt, and its length."""
@@ -291,14 +300,8 @@ def fixed_end(plan, clock, t_end):
 @inlined
 def fixed_step(context, plan, y, work, clock, t_end):
     """(status, t_new, h) of one fixed step, completed."""
-    t = clock[0].t
     t_new, h = fixed_end(plan, clock, t_end)
-    status = attempt(context, plan, t, h, y, work, clock)
-    if status == OK and not all_finite(work.y_new):
-        status = NON_FINITE
-    if status == OK:
-        status = finish(context, plan, t_new, 0, work, clock)
-    return status, t_new, h
+    return step_to(context, plan, t_new, h, y, work, clock), t_new, h
 
 
 @njit
@@ -495,11 +498,7 @@ def repeat_step(context, plan, h, theta, y, work, clock, which):
     high, g_high = h, work.values[1, which]
     x, side = theta * h, 0
     for attempts_left in range(9, -1, -1):
-        status = attempt(context, plan, t, x, y, work, clock)
-        if status == OK and not all_finite(work.y_new):
-            status = NON_FINITE
-        if status == OK:
-            status = finish(context, plan, t + x, 0, work, clock)
+        status = step_to(context, plan, t + x, x, y, work, clock)
         if status == OK:
             status = event(t + x, work.y_new, work.values[2], context)
         if status != OK:
@@ -542,11 +541,7 @@ def bisect_steps(context, plan, h, x, low, high, y, work, clock, which):
         else:
             x = high
         done = bracketed and x == high
-        status = attempt(context, plan, t, x, y, work, clock)
-        if status == OK and not all_finite(work.y_new):
-            status = NON_FINITE
-        if status == OK:
-            status = finish(context, plan, t + x, 0, work, clock)
+        status = step_to(context, plan, t + x, x, y, work, clock)
         if status == OK:
             status = event(t + x, work.y_new, work.values[2], context)
         if status != OK or done:
@@ -559,14 +554,64 @@ def bisect_steps(context, plan, h, x, low, high, y, work, clock, which):
             high = x
 
 
+# An event may begin and end within a step, as an impact of bodies that graze each other does. Where the system has a function
+# that looks for it, the step is searched from its start to the first crossing that its end shows, by times within which that
+# function knows of none; a step in which one is under way is cut there, so that its end shows it.
+
+SURE = 40  # looks into a step that go no farther than is known; each of the following ones goes on by 1/SURE of it at least
+
+
+@njit
+def look_inside(context, plan, h, latest, y, work, clock):
+    """(status, θ, looks): where in the step just taken, before θ = `latest`, an event is under way that may be over there, 1
+    if nowhere; how many states within the step were looked at."""
+    t, theta = clock[0].t, 0.0
+    status = look(t, y, work.values[2], context)
+    for looks in range(2 * SURE):
+        if status != OK or (theta > 0.0 and work.values[2, 0] <= 0.0):
+            return status, theta, looks
+        wait = work.values[2, 0] / h
+        theta += wait if looks < SURE else max(wait, 1.0 / SURE)
+        if theta >= latest:
+            return OK, 1.0, looks
+        if looks == 0:
+            clock[0].evaluations += plan.extra
+            status = extra_stages(context, t, y, h, plan, work.k, work.stage)
+        if status == OK:
+            dense_state(plan, work.k, y, h, theta, work.stage)
+            status = look(t + theta * h, work.stage, work.values[2], context)
+    return OK, 1.0, 2 * SURE
+
+
+@njit
+def cut_at_event(context, plan, t_new, h, latest, y, work, clock):
+    """(status, t_new, h) of the step just taken, cut where an event is under way that may be over at θ = `latest`. What the
+    event functions leave in the tables of the system is that of its end."""
+    status, theta, looks = look_inside(context, plan, h, latest, y, work, clock)
+    if status == OK and theta < 1.0:
+        h *= theta
+        t_new = clock[0].t + h
+        status = step_to(context, plan, t_new, h, y, work, clock)
+    if status == OK and looks > 0:
+        status = event(t_new, work.y_new, work.values[1], context)
+    return status, t_new, h
+
+
 @njit
 def stop_at_event(context, plan, t_new, h, y, work, clock):
     """(status, index, t_new): find the first event in the step just taken; if there is one, the step now ends there."""
-    t = clock[0].t
-    status = event(t_new, work.y_new, work.values[1], context)
+    t, status, whole = clock[0].t, OK, h
+    if context.look != 0:
+        status = begin_look(t, y, work.k[0], t_new, work.y_new, work.k[plan.stages], context)
+    if status == OK:
+        status = event(t_new, work.y_new, work.values[1], context)
     if status != OK:
         return status, -1, t
     status, index, theta = first_root(context, plan, t, h, y, work, clock)
+    if status == OK and context.look != 0:
+        status, t_new, h = cut_at_event(context, plan, t_new, h, min(theta, 1.0), y, work, clock)
+        if status == OK and h < whole:
+            status, index, theta = first_root(context, plan, t, h, y, work, clock)
     if status != OK:
         return status, -1, t
     latest = 1

@@ -5,7 +5,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.c_function import COMPLETE, COMPLETE_EVALUATED, DERIVATIVE, DRIFT, EVENT, MERGE, NOT_A_NUMBER, call_pointer
+from ..core.c_function import (
+    COMPLETE,
+    COMPLETE_EVALUATED,
+    DERIVATIVE,
+    DRIFT,
+    EVENT,
+    LOOK,
+    LOOK_FROM,
+    LOOK_TO,
+    MERGE,
+    NOT_A_NUMBER,
+    call_pointer,
+)
 from ..core.jit import inlined, njit
 from ..core.status import OK
 from .tableaus import Array, Tableau
@@ -147,6 +159,8 @@ def make_clock(t: float, h: float = 0.0) -> np.recarray:
 #         satisfy (constraints, unit quaternions), with f(t, y) left in dydt, where it already is if `evaluated` is 1. The
 #         state may then be discarded for an earlier event.
 #     event(t, y, values, context) -> status                 values[i] changes sign at event i
+#     begin_look(...), look(t, y, values, context) -> status  values[0] is the time (s) from t within which no event can begin
+#         and end, 0 where one has begun; for systems whose events may do both within a step
 #
 # A system may *carry* numbers behind its state within a step: redundant variables that errors of the state do not affect.
 # `carried` is how many; every y and dydt of the driver then has so many more. The system writes them where it completes a
@@ -165,6 +179,7 @@ class Functions(NamedTuple):
     events: NDArray[np.int64]
     event_data: NDArray[np.int64]  # the first argument of each event function
     carried: int = 0  # numbers behind the state
+    look: int = 0  # the address of a function that looks into steps, see `explicit.look_inside`; 0: none
 
 
 @inlined
@@ -208,3 +223,16 @@ def event(t, y, values, context):
         if values[i] != values[i]:
             return NOT_A_NUMBER
     return OK
+
+
+@inlined
+def begin_look(t, y, dydt, t_new, y_new, dydt_new, context):
+    """Show a step to the function that looks into it: its end and its start, with f there. Returns a status."""
+    status = call_pointer(context.look, context.data, LOOK_TO, t_new, y_new, dydt_new)
+    return status if status != OK else call_pointer(context.look, context.data, LOOK_FROM, t, y, dydt)
+
+
+@inlined
+def look(t, y, values, context):
+    """Write to values[0] how long (s) no event can begin from a state in that step on; 0 where one has. Returns a status."""
+    return call_pointer(context.look, context.data, LOOK, t, y, values)

@@ -22,7 +22,7 @@ MODULES = (
     "contact.step", "dynamics.mechanism", "contact.converge", "impact.system",
     "contact.cone_solver", "dynamics.particle_forces", "dynamics.joint_space.mechanism", "dynamics.joint_space.loops",
     "contact.limits", "contact.joint_space_surfaces", "contact.surface_rows", "collide.curved", "contact.continuous",
-    "contact.mechanism_impacts", "contact.joint_space_continuous",
+    "contact.mechanism_impacts", "contact.joint_space_continuous", "impact.grazing",
     "contact.rolling", "contact.wide_rows", "contact.points", "dynamics.commands", "dynamics.cables",
     "collide.detect", "collide.narrow_phase", "deformable.contact", "linalg.krylov", "integrate.driver",
     "symbolic.generalized", "symbolic.constrained", "ensemble.batch_kernel", "core.thread_pool", "collide.particles",

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ...collide.curved import DISTANCE_ENTRY as DISTANCE
 from ...collide.detect import collision_of
 from ...core.jit import CFunction
 from ...dynamics.joint_space.mechanism import JointDriver, JointMechanism
 from ...dynamics.mechanism import Mechanism
 from ...impact.contact_law import KERNELS as SWEEPS
 from ...impact.driver import EventDriver
+from ...impact.grazing import LOOK_ENTRY as LOOK
 from ...impact.impact import LAWS, EventSettings
 from ...impact.system import CONTACT_SYSTEM_ENTRY as EVENTS
 from ...impact.system import ContactSystem
@@ -103,7 +105,7 @@ class RungeKutta(Method):
 
     def compiled(self, model: Model) -> list[CFunction]:
         """See `Method.compiled`."""
-        return [INTEGRATION, *((EVENTS, *LCP, *SWEEPS) if model.scene.touching() else [])]
+        return [INTEGRATION, *((EVENTS, LOOK, DISTANCE, *LCP, *SWEEPS) if model.scene.touching() else [])]
 
     def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
         """See `Method.make_stepper`."""
