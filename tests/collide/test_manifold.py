@@ -79,6 +79,17 @@ def test_parallel_edges_share_two_points_and_crossing_edges_one():
     assert np.allclose(met.separation, 0.1)
 
 
+def test_edges_that_pass_each_other_by_more_than_the_margin_have_no_point():
+    a = np.array([[0.0, 0, 0], [2, 0, 0]])
+    for away, points in ((0.4, 1), (0.6, 0)):
+        assert meet(a, np.array([[0.5, away, 0.1], [0.5, 3, 0.1]])).points == points  # across
+        assert meet(a, np.array([[2.0 + away, 0, 0.1], [4.0, 0, 0.1]])).points == points  # in one line
+        assert meet(a, np.array([[0.5, away, 0.1], [1.5, away, 0.1]])).points == 2 * points  # side by side
+    tilted = meet(a, np.array([[0.5, -1, 0.0], [0.5, 3, 0.4]]))  # the crossing as seen along the normal
+    assert np.allclose(tilted.position, [[0.5, 0, 0.05]], atol=1e-15)
+    assert np.allclose(tilted.separation, 0.1)
+
+
 def test_polygons_beside_each_other_are_met_only_within_the_margin():
     met = meet(SQUARE, SQUARE + [2.001, 0, 0.001], margin=0.01)
     assert met.points == 4  # a strip as wide as the margin reaches

@@ -107,6 +107,47 @@ def test_a_mesh_of_a_box_pushes_as_the_box_does(kind, joined):
     assert tested > TRIALS // 2
 
 
+def divided(box, times):
+    """The triangles of a box, each of which is divided into four, so many times."""
+    vertices, faces = (np.array(part) for part in box.triangles())
+    for _ in range(times):
+        a, b, c = (vertices[faces[:, k]] for k in range(3))
+        d, e, f = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
+        corners = np.stack([a, d, f, d, b, e, f, e, c, d, e, f], 1).reshape(-1, 3)
+        vertices, faces = np.unique(corners, axis=0, return_inverse=True)
+        faces = faces.reshape(-1, 3)
+    return vertices, faces
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+@pytest.mark.parametrize("shape", [dal.Capsule(0.1, 0.4), dal.Cylinder(0.1, 0.6)])
+def test_what_lies_across_an_edge_touches_it_where_it_crosses_however_finely_the_edge_is_divided(times, shape, joined):
+    on_mesh = OnMesh(shape, dal.Mesh(*divided(dal.Box(0.6, 0.7, 1.2), times)))
+    out, edge = np.array((0.0, -np.sin(0.35), np.cos(0.35))), np.array((1.0, 0.0, 0.0))
+    for yaw in (0.3, 0.7, 1.2):
+        axis = np.cos(yaw) * edge + np.sin(yaw) * np.cross(out, edge)
+        turn = np.stack([out, np.cross(axis, out), axis], 1)
+        for x, along in ((0.03, 0.0), (0.03, 0.12), (-0.2, -0.15), (0.1, 0.12)):
+            at = np.array((x, -0.35, 0.6))
+            normal, separation, position, _ = on_mesh.meet(at + 0.1001 * out + along * axis, turn, margin=3e-4)
+            for n, s, p in zip(normal, separation, position, strict=True):
+                assert n == pytest.approx(-out, abs=1e-9)
+                assert s == pytest.approx(1e-4, abs=1e-9)
+                assert p == pytest.approx(at + 0.5e-4 * out, abs=1e-7)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+@pytest.mark.parametrize("shape", [dal.Capsule(0.1, 0.4), dal.Cylinder(0.1, 0.4)])
+def test_what_lies_along_an_edge_touches_it_over_its_whole_length(times, shape):
+    on_mesh = OnMesh(shape, dal.Mesh(*divided(dal.Box(0.6, 0.7, 1.2), times)))
+    out = np.array((0.0, -np.sin(0.35), np.cos(0.35)))
+    along = np.array((1.0, 0.0, 0.0))
+    turn = np.stack([out, np.cross(along, out), along], 1)
+    _, separation, position, _ = on_mesh.meet(np.array((0.03, -0.35, 0.6)) + 0.1001 * out, turn, margin=3e-4)
+    assert separation == pytest.approx(1e-4, abs=1e-9)
+    assert (position[:, 0].min(), position[:, 0].max()) == pytest.approx((-0.17, 0.23), abs=1e-6)
+
+
 def test_ridges_push_between_their_normals_and_valleys_along_them(joined):
     roof = np.array([[-1, -1, 0], [-1, 1, 0], [0, -1, 1], [0, 1, 1], [1, -1, 0], [1, 1, 0]], float)
     faces = np.array([[0, 2, 1], [1, 2, 3], [2, 4, 3], [3, 4, 5]])

@@ -419,6 +419,7 @@ def measure(collision: Collision, a: int, b: int, bound: float) -> np.ndarray:
 
 MOST_CORNERS = 64
 AT_A, AT_B = 0, 3 * MOST_CORNERS
+STRAIGHT = 1e-6  # rad: edges of a face that turn by less are one
 WITNESS_FEATURE = 1 << 40  # of the nearest points themselves
 # Of the smaller radius: a manifold that is as deep as the nearest points needs no other. Bodies at rest overlap by up to 1e-5
 # of their size, and of a flat end the point on the rim that is lowest then is another one in each step.
@@ -459,27 +460,59 @@ def hull_face(collider, u, x, axes, at, collision):
             p = hull_vertex(collider, loops[face.first + i * face.count // count], vertices)
             at = put(p, x, axes, scratch, at)
         return count
-    height = -math.inf
-    tail, head = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    height, side, end = -math.inf, -1, 0
     for f in range(collider.first_face, collider.first_face + collider.faces):
         face = faces[f]
         p = hull_vertex(collider, loops[face.first + face.count - 1], vertices)
-        for i in range(face.first, face.first + face.count):
-            q = hull_vertex(collider, loops[i], vertices)
-            e = (q[0] - p[0], q[1] - p[1], q[2] - p[2])
+        for i in range(face.count):
+            q = hull_vertex(collider, loops[face.first + i], vertices)
+            e = sub(q, p)
             middle = 0.5 * (dot(u, p) + dot(u, q))
             if abs(dot(e, u)) <= TILT * math.sqrt(dot(e, e)) and middle > height:
-                height, tail, head = middle, p, q
+                height, side, end = middle, f, i
             p = q
+    if side < 0:
+        return 0
     top = -math.inf
     for i in range(collider.vertices):
         top = max(top, dot(u, hull_vertex(collider, i, vertices)))
-    e = (head[0] - tail[0], head[1] - tail[1], head[2] - tail[2])
-    if not top - height <= TILT * math.sqrt(dot(e, e)):
+    tail, head = whole_side(collider, faces[side], end, collision)
+    if not top - height <= TILT * norm(sub(head, tail)):
         return 0
     at = put(tail, x, axes, scratch, at)
     put(head, x, axes, scratch, at)
     return 2
+
+
+@njit
+def whole_side(hull, face, end, collision):
+    """(tail, head) of the straight side of a face that holds the edge which ends in its corner `end`. Where triangles meet
+    the side of a facet, it has corners on the way, and is one edge all the same."""
+    vertices, loops = collision.vertices, collision.loops
+    first, count = face.first, face["count"]
+    tail, head = (end + count - 1) % count, end
+    p, q = hull_vertex(hull, loops[first + tail], vertices), hull_vertex(hull, loops[first + head], vertices)
+    along = sub(q, p)
+    for _ in range(count):
+        following = (head + 1) % count
+        r = hull_vertex(hull, loops[first + following], vertices)
+        if not goes_straight_on(along, sub(r, q)):
+            break
+        head, q = following, r
+    for _ in range(count):
+        following = (tail + count - 1) % count
+        r = hull_vertex(hull, loops[first + following], vertices)
+        if not goes_straight_on(along, sub(p, r)):
+            break
+        tail, p = following, r
+    return p, q
+
+
+@inlined
+def goes_straight_on(e, f):
+    """Whether two edges, one after the other, have one direction."""
+    turn = cross(e, f)
+    return dot(e, f) > 0.0 and dot(turn, turn) <= STRAIGHT * STRAIGHT * dot(e, e) * dot(f, f)
 
 
 @njit

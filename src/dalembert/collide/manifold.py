@@ -422,7 +422,7 @@ def clip_faces(a, b, normal, margin, widen, base, scratch, manifold):
     normal_b = polygon_normal(count_b, at_b, scratch)
     facing_a, facing_b = facing(count_a, normal_a), facing(count_b, normal_b)
     if max(facing_a, facing_b) < STEEP:
-        return join_edges(a, b, frame, margin, slack, base, scratch, manifold)
+        return join_edges(a, b, frame, (margin, widen), slack, base, scratch, manifold)
     by_a = facing_a >= (1.0 - SLACK) * facing_b
     m = normal_a if by_a else normal_b
     at = at_a if by_a else at_b
@@ -494,9 +494,23 @@ def cut_by_sides(n, to, reference, side, grow, label, slack, scratch):
 
 
 @njit
-def join_edges(a, b, frame, margin, slack, base, scratch, manifold):
+def is_aside(n, to, p, unit, most, scratch):
+    """Whether all of n corners at scratch[to :] are farther than `most` (m) on one side of the line through p."""
+    low, high = math.inf, -math.inf
+    for i in range(n):
+        k = to + STRIDE * i
+        out = unit[0] * (load(scratch, k + 1) - p[1]) - unit[1] * (load(scratch, k) - p[0])
+        low, high = min(low, out), max(high, out)
+    return low > most or high < -most
+
+
+@njit
+def join_edges(a, b, frame, lengths, slack, base, scratch, manifold):
     """Fill the manifold of points and edges: nearly parallel edges touch along what they have in common, others where they
-    are nearest. Returns its points."""
+    cross. Those that pass each other, seen along the normal, by more than `widen` do not touch. lengths : (margin, widen) of
+    `clip_faces`. Returns its points."""
+    margin, widen = lengths
+    beside = max(widen, slack)
     count_a, at_a = a
     count_b, at_b = b
     p, q = corner(at_a, 0, scratch), corner(at_b, 0, scratch)
@@ -512,10 +526,14 @@ def join_edges(a, b, frame, margin, slack, base, scratch, manifold):
         near = unit[0] * p[0] + unit[1] * p[1]
         n, to = cut(n, to, -unit[0], -unit[1], -near, 0, slack, scratch)
         n, to = cut(n, to, unit[0], unit[1], near + length, 1, slack, scratch)
-        if n > 0:
+        if n > 0 and not is_aside(n, to, p, unit, beside, scratch):
             name_corners(n, to, scratch)
             return store_points(n, to, Plane(frame, slope, 0.5), margin, slack, base, scratch, manifold)
-    near_a, near_b = nearest_points(p, d, q, e)
+    s, t = nearest_parameters((p[0], p[1], 0.0), (d[0], d[1], 0.0), (q[0], q[1], 0.0), (e[0], e[1], 0.0))
+    near_a, near_b = add_scaled(p, s, d), add_scaled(q, t, e)
+    apart = (near_b[0] - near_a[0]) ** 2 + (near_b[1] - near_a[1]) ** 2
+    if apart > beside * beside:
+        return 0
     middle = scale(0.5, add(near_a, near_b))
     position = add_scaled(frame[0], middle[0], frame[1])
     position = add_scaled(add_scaled(position, middle[1], frame[2]), middle[2], frame[3])

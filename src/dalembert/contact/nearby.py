@@ -41,6 +41,7 @@ from .gauss_seidel import axes_of, prepare_contacts, sweep_contacts, world_impul
 from .joints import add_and_book
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
+from .seams import pass_seams_of
 from .solve import FACTORED, MANY_SWEEPS, aim_of_many, pace_of
 from .tables import (
     ANGULAR,
@@ -328,6 +329,7 @@ def add_contacts(h, reach, lead, allowed, bent, corrected, y, island, tables):
             store3(contacts[i].bend, (0.0, 0.0, 0.0))
     if corrected:
         move_separations(begin, island.end, contacts, stepping.shift)
+    pass_seams_of(begin, island, h, stepping.free_motion, tables)
     status = leave_to_detection(begin, island.end, h, stepping.free_motion, y, tables)
     if status != OK:
         return status

@@ -67,6 +67,7 @@ from .restitution import (
     set_bias,
     weaken_impacts,
 )
+from .seams import pass_seams
 from .solve import solve_impulses
 from .tables import (
     ANGULAR,
@@ -393,6 +394,7 @@ def fill_rows(h, with_forces, before, y, tables):
     if in_joint_space(tables):
         if count > 0:
             show_start(tables)
+            pass_seams(h, stepping.search_motion, tables)
             status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
             if status == OK and with_forces and not has_surfaces(tables):
                 status = leave_hits(h, stepping.search_motion, tables)
@@ -407,6 +409,7 @@ def fill_rows(h, with_forces, before, y, tables):
     motion = tables.stepping.motion
     if not with_forces and is_fast(options.dt, motion, tables):
         options.fast = 1
+    pass_seams(h, motion, tables)
     status = leave_to_detection(0, count, h, motion, y, tables)
     if status == OK and with_forces and not has_surfaces(tables):
         status = leave_hits(h, motion, tables)
