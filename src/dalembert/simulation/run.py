@@ -15,6 +15,7 @@ from ..core.renamed import warn_renamed
 from ..core.status import EVENT, NON_FINITE, OK, NoSolution, warn
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
+from ..model.tables import System
 from ..scene.scene import Event
 from ..sensors.sampling import Sensors
 from . import checkpoint
@@ -103,6 +104,8 @@ class Advancing:
     kernel_time: float
     time: Any  # s, a property of `Simulation`
     _driver: Stepper
+    _system: System
+    _mechanism: Any
     _y: np.ndarray
     _dydt: np.ndarray
     _asked: AskedTime
