@@ -84,6 +84,8 @@ def test_a_cone_has_the_moments_of_its_points():
     [
         (lambda s: dal.Material(-0.1), "friction is -0.1"),
         (lambda s: dal.Material(float("nan")), "friction is nan"),
+        (lambda s: dal.Material("0.5"), "friction is '0.5'"),
+        (lambda s: dal.Material(True), "friction is True"),
         (lambda s: dal.Material(1e9), "from 0 to 1000"),
         (lambda s: dal.Material(0.5, 1.2), "restitution is 1.2"),
         (lambda s: dal.Material("rough"), "friction is 'rough'"),

@@ -95,12 +95,24 @@ def positive(owner: str, name: str, value: object, unit: str = "") -> float:
     )
 
 
-def finite(owner: str, name: str, value: object, least: float = -np.inf) -> float:
-    """``value`` as a float; it must be finite, and not below ``least``."""
+def number_or_nan(value: Any) -> float:
+    """The value as a float; NaN for what is no number, as text and truth values are."""
+    if isinstance(value, str | bytes | bool | np.bool_):
+        return math.nan
     try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = np.nan
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def finite(owner: str, name: str, value: object, least: float = -np.inf) -> float:
+    """``value`` as a float; it must be a number, finite, and not below ``least``.
+
+    >>> finite("Material", "friction", "0.5")
+    Traceback (most recent call last):
+    ValueError: Material: friction must be a finite number; got '0.5'
+    """
+    number = number_or_nan(value)
     if not (np.isfinite(number) and number >= least):
         what = "a finite number" if least == -np.inf else f"a finite number not below {least:g}"
         raise ValueError(f"{owner}: {name} must be {what}; got {value!r:.80}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.arrays import VectorLike
 from .body import Body
-from .checks import meant, real_array, rotation_matrix, unit_quaternion
+from .checks import meant, number_or_nan, real_array, rotation_matrix, unit_quaternion
 from .colors import color_text
 from .motion import Motion
 from .shapes import Shape
@@ -364,11 +364,7 @@ def require_convex(owner: str, shape: Any) -> None:
 
 def _coefficient(owner: str, name: str, value: object) -> float:
     most = MOST.get(name, MOST_FRICTION)
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = math.nan
-    least = LEAST.get(name, 0.0)
+    number, least = number_or_nan(value), LEAST.get(name, 0.0)
     if not least <= number <= most:
         raise ValueError(
             f"{owner}: {name} is {value!r:.80}; give a number from {least:g} to {most:g}{UNITS.get(name, '')}"

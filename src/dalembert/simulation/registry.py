@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from ..core.renamed import current_names
+from ..scene.checks import number_or_nan
 
 if TYPE_CHECKING:
     from ..core.jit import CFunction
@@ -206,7 +207,7 @@ MOST_STEPS_A_FRAME = 1e12  # weeks of computing
 
 def positive(name: str, value: Any, unit: str) -> float:
     """The value as a float. Raises ValueError unless it is a number, finite and above zero."""
-    number = _number(value)
+    number = number_or_nan(value)
     if not (np.isfinite(number) and number > 0.0):
         raise ValueError(f"{name} is {value!r:.80}; give a finite number above zero ({unit})")
     return number
@@ -214,20 +215,10 @@ def positive(name: str, value: Any, unit: str) -> float:
 
 def not_negative(name: str, value: Any) -> float:
     """The value as a float. Raises ValueError unless it is a number, finite and not below zero."""
-    number = _number(value)
+    number = number_or_nan(value)
     if not (np.isfinite(number) and number >= 0.0):
         raise ValueError(f"{name} is {value!r:.80}; give a finite number not below zero")
     return number
-
-
-def _number(value: Any) -> float:
-    """The value as a float; NaN for what is no number."""
-    if isinstance(value, str | bytes | bool):
-        return np.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
 
 
 def require_kinds(names: dict[str, Any], flags: dict[str, Any]) -> None:
@@ -254,7 +245,7 @@ def whole(name: str, value: Any, most: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= (most or MOST_OF_ALL):
         raise ValueError(
             f"{name} is {value!r:.80}; give a whole number {'of at least 1' if most is None else f'from 1 to {most}'}"
-            + (f" and at most {MOST_OF_ALL}" if most is None and _number(value) > MOST_OF_ALL else "")
+            + (f" and at most {MOST_OF_ALL}" if most is None and number_or_nan(value) > MOST_OF_ALL else "")
         )
     return int(value)
 

@@ -73,9 +73,8 @@ class FixedSteps(Method):
     def __post_init__(self) -> None:
         if self.dt is not None:
             positive("dt", self.dt, "s")
-        if isinstance(self.solver, str):
-            object.__setattr__(self, "solver", ALIASES.get(self.solver, self.solver))
-        one_of("solver", self.solver, SOLVERS, "the solvers of contact")
+        asked = one_of("solver", self.solver, (*SOLVERS, *ALIASES), "the solvers of contact")
+        object.__setattr__(self, "solver", ALIASES.get(asked, asked))
         if self.iterations is not None:
             object.__setattr__(self, "iterations", whole("iterations", self.iterations))
         if self.tolerance is not None:
