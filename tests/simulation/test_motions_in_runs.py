@@ -31,11 +31,13 @@ def test_what_is_pushed_moves_with_what_is_set(settings):
     puck, own = run.state.index("puck"), run.state.index("pusher")
     assert run.state.position[own, 0] == pytest.approx(0.3, abs=1e-12)
     assert run.state.position[puck, 0] == pytest.approx(0.45, abs=1e-4)
-    assert run.state.velocity[own].tolist() == [0.0, 0.0, 0.0]
+    assert run.state.velocity[own] == pytest.approx([0.6, 0.0, 0.0], rel=1e-12)  # until the impulses of the next step
     heat = -run.report.work["contact: friction"] - run.report.work["contact: impacts"]
     kinetic = 0.5 * float(run.state.velocity[puck] @ run.state.velocity[puck])
     assert run.report.work["pusher"] == pytest.approx(heat + kinetic, abs=1e-6)
     assert -run.report.work["contact: friction"] == pytest.approx(0.2 * 9.81 * 0.25, rel=2e-2)
+    run.step(1)
+    assert run.state.velocity[own].tolist() == [0.0, 0.0, 0.0]
     run.set_motion("pusher", velocity=(-1.0, 0, 0), angular_velocity=(0, 0, 2.0))
     run.advance(0.1)
     assert run.state.position[own, 0] == pytest.approx(0.2, abs=1e-12)

@@ -68,8 +68,8 @@ class Motions:
         """Set the motion of a kinematic body, or of a prescribed coordinate, from now on. Its motion must be "set".
 
         position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at
-        constant speed in `over` s (a whole number of steps; default: one), and then stops. Contacts and joints act with
-        the velocity of this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay
+        constant speed in `over` s (a whole number of steps; default: one), and stops in the step after that. Contacts
+        and joints act with the velocity of this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay
         constant until they are set again.
 
         Velocities jump when a motion is set, so this needs method "time_stepping". Raises ValueError for an unknown
