@@ -741,3 +741,8 @@ class Mechanism(TableFunction):
 
     def __call__(self, task: int, t: float, y: np.ndarray, dydt: np.ndarray) -> int:
         return self.call(task, t, y, dydt)
+
+    def choose_rows(self, t: float, y: np.ndarray) -> None:
+        """Choose the rows that count in the stages of the next step, at the closed state y; see `constraints.choose_rows`."""
+        if self.system.settings[0].chooses and self.system.settings[0].deficient:
+            self.call(CHOOSE_ROWS, t, y, y)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.c_function import C_SIGNATURE, COMPLETE, MEASURE, call_pointer
+from ..core.c_function import C_SIGNATURE, CHOOSE_ROWS, COMPLETE, MEASURE, call_pointer
 from ..core.jit import DISABLED, CFunction, cgutils, intrinsic, ir, njit, types
 from ..core.simd import copy
 from ..core.status import LARGEST, MAX_STEPS, NON_FINITE, OK
@@ -273,6 +273,8 @@ def check_start(worker):
         for k in range(y.shape[0] - ENTRIES - settings.ledger, y.shape[0]):
             y[k] = 0.0
     settings.deficient = 1 if settings.condition < own.dependent else 0
+    if own.joint == 0 and settings.chooses != 0:
+        return call_mechanism(CHOOSE_ROWS, 0.0, worker)
     return OK
 
 

@@ -69,8 +69,8 @@ class Motions:
 
         position (3,) m, orientation (w, x, y, z), of a body; value (rad or m) of a coordinate: it moves there at
         constant speed in `over` s (a whole number of steps; default: one), and stops in the step after that. Contacts
-        and joints act with the velocity of this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or m/s): they stay
-        constant until they are set again.
+        and joints act with the velocity of this motion. velocity (3,) m/s, angular_velocity (3,) rad/s; speed (rad/s or
+        m/s): they stay constant until they are set again.
 
         Velocities jump when a motion is set, so this needs method "time_stepping". Raises ValueError for an unknown
         name, a motion that is not "set", non-finite values, and other methods.

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..core import interrupt
-from ..core.c_function import CHOOSE_ROWS
 from ..core.renamed import warn_renamed
 from ..core.status import EVENT, NON_FINITE, OK, NoSolution, warn
 from ..integrate.stepper import Stepper
 from ..model.compile import Model
-from ..model.tables import System
 from ..scene.scene import Event
 from ..sensors.sampling import Sensors
 from . import checkpoint
@@ -104,7 +102,6 @@ class Advancing:
     kernel_time: float
     time: Any  # s, a property of `Simulation`
     _driver: Stepper
-    _system: System
     _mechanism: Any
     _y: np.ndarray
     _dydt: np.ndarray
@@ -237,8 +234,7 @@ class Advancing:
 
     def _run(self, target: float) -> int:
         """Let the stepper run to `target` (s), and sample sensors on the way. Returns a status."""
-        if self._system.settings[0].chooses and self._system.settings[0].deficient:
-            self._mechanism(CHOOSE_ROWS, float(self.time), self._y, self._dydt)  # at this state, also after a restart
+        self._mechanism.choose_rows(float(self.time), self._y)
         if not self.sensors:
             return self._step_until(target)
         self.sensors.refresh()

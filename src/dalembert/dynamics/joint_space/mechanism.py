@@ -402,6 +402,9 @@ class JointMechanism(Mechanism):
             self.z[u] += 2.0 * np.pi * np.round((self.z[count] - self.z[u]) / (2.0 * np.pi))
         return status
 
+    def choose_rows(self, t: float, y: np.ndarray) -> None:
+        """Nothing: the rows of loops are chosen where loops are closed, in `project`."""
+
     def forget(self) -> None:
         """Let the next `take` find z anew, though y is the same: speeds are relative to bodies whose motion was set."""
         self._known[:] = np.nan

@@ -27,7 +27,7 @@ from ...integrate.stepper import Stepper
 from ...integrate.tableaus import METHODS
 from ...linalg.lcp import KERNELS as LCP
 from ...model.compile import Model
-from ...model.tables import STATE_SIZE
+from ...model.tables import STATE_SIZE, System
 from ..agreement import require_agreement
 from ..registry import NO, Facts, Method, names, one_of, positive, register
 from ..settings import ImpactLaw
@@ -103,6 +103,12 @@ class RungeKutta(Method):
     def _law(self) -> str:
         return "simultaneous"
 
+    def system(self, model: Model) -> System:
+        """The tables of a run of the model, whose stages are evaluated where joints are open."""
+        system = model.system()
+        system.settings.chooses = int(model.tree is None)
+        return system
+
     def compiled(self, model: Model) -> list[CFunction]:
         """See `Method.compiled`."""
         return [INTEGRATION, *((EVENTS, LOOK, DISTANCE, *LCP, *SWEEPS) if model.scene.touching() else [])]
@@ -113,8 +119,6 @@ class RungeKutta(Method):
         self._require_runnable(model, mechanism, touching)
         share = JOINT_TOLERANCE if isinstance(mechanism, JointMechanism) and mechanism.carried else 1.0
         weights = smooth_weights(model, mechanism, self.name)
-        if not isinstance(mechanism, JointMechanism):
-            mechanism.system.settings[0].chooses = 1  # as stages are evaluated where joints are open
         options = integration.make_options(
             tableau,
             weights.size,
