@@ -20,9 +20,11 @@ DETECT, BOX, PLANE, ROUND = "detect_entry", "box_entry", "plane_entry", "round_e
 STEP, LIMITS, CONVERGING = "step_entry", "limits_entry", "converging_entry"
 JOINT, CLOSED, JOINT_SPACE = "tree_entry", "loops_entry", "joint_space_entry"
 PARTICLES, PARTICLE_DETECT, IMPACT = "particle_step_entry", "particle_detect_entry", "contact_system_entry"
+LOOK, DISTANCE = "look_entry", "distance_entry"
 LCP, SWEEPS = "linalg.lcp", "impact.contact_law"
 AT_TIMES = {LCP, SWEEPS}  # what some instants take
-SMALL = {"dynamics.forces"}  # read while the run is set up, where joints have coordinates
+# Read while the run is set up, where joints have coordinates; or when a first frame has contacts
+SMALL = {"dynamics.forces", "contact.points"}
 GROUPS = AT_TIMES | SMALL
 
 
@@ -75,7 +77,7 @@ SCENES = {
     ),
     "boxes": ("stack", {"solver": "gauss_seidel"}, {MECHANICS, DETECT, BOX, PLANE, STEP}),
     "boxes, converging": ("stack", {"solver": "interior_point"}, {MECHANICS, DETECT, BOX, PLANE, STEP, CONVERGING}),
-    "events": ("cradle", {}, {MECHANICS, DETECT, ROUND, INTEGRATE, IMPACT, LCP, SWEEPS}),
+    "events": ("cradle", {}, {MECHANICS, DETECT, ROUND, INTEGRATE, IMPACT, LOOK, DISTANCE, LCP, SWEEPS}),
     "cloth": ("cloth", {}, {MECHANICS, EACH, ELEMENTS, PARTICLES}),
     "particles that attract each other": ("galaxy", {}, {MECHANICS, PAIRS, PARTICLES}),
     "particles in a field": ("fountain", {}, {MECHANICS, EACH, PARTICLES, PARTICLE_DETECT}),
