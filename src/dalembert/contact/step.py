@@ -404,9 +404,8 @@ def move_to_middle(t, h, y, dydt, tables):
     if status == OK:
         status = advance(t, 0.5 * h, True, y, dydt, tables)
     if tables.stepping.options[0].fast != 0:
-        if (
-            tables.stepping.report[0].impacts != impacts
-        ):  # which changed the rates, so that those at the start are no measure
+        # an impact has changed the rates, so that those at the start are no measure
+        if tables.stepping.report[0].impacts != impacts:
             restore_kinematics(t + 0.5 * h, y, dydt, tables)
         save_momenta(h, y, tables)
     if status == OK and tables.system.commands.shape[0] > 0:

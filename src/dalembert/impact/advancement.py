@@ -66,9 +66,8 @@ class ConservativeAdvancement:
         self._first, self._second = self._pairs(collision, len(colliders))
         self._number = np.minimum(self._first, self._second) * len(self._body) + np.maximum(self._first, self._second)
         self._active = system.options.view(OPTIONS, np.ndarray)["active"]
-        self._untouched = np.zeros(
-            len(self._first)
-        )  # s, of each pair, from the last state on, within which it does not touch
+        # of each pair, s: how long it does not touch, from the last state on
+        self._untouched = np.zeros(len(self._first))
         arms = [np.linalg.norm(points, axis=1).max(initial=0.0) for points in self._cores]
         system.looking.reach[:] = np.where(self._body < self._count, arms, 0.0)
 
