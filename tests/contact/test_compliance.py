@@ -194,3 +194,18 @@ def test_methods_that_cannot_do_it_name_the_surface():
     scene.add_particles("drops", [(0, 0, 1.0)], mass=0.1, radius=0.02, material=dal.Material(0.3))
     with pytest.raises(ValueError, match="contact of particles supports rigid surfaces only, and that of 'ground'"):
         dal.Simulation(scene, dt=1e-3)
+
+
+@pytest.mark.parametrize("shape", [dal.Ellipsoid(0.1, 0.1, 0.1), dal.Sphere(0.1), dal.Box(0.2, 0.2, 0.2)], ids=repr)
+@pytest.mark.parametrize("height", [0.4, 5.0])
+def test_nothing_stops_a_body_on_its_way_into_compliant_ground(height, shape):
+    """In both coordinates: bodies of any shape, slow and fast, bounce alike and do not fall through."""
+    places = []
+    for coordinates in ("maximal", "joint"):
+        scene = dal.Scene("drop", material=dal.Material(0.4))
+        scene.add_obstacle("ground", dal.HalfSpace(), material=dal.Material(0.4, stiffness=2e4, damping=20.0))
+        scene.add_body("body", shape, mass=2.0, position=(0, 0, height))
+        run = dal.simulate(scene, 3.0, dt=1 / 240, coordinates=coordinates)
+        places.append(run.state.position[0, 2])
+        assert abs(run.report.energy_residual) < 1e-10
+    assert places[1] == pytest.approx(places[0], abs=1e-6) and places[0] > 0.0
