@@ -99,3 +99,56 @@ def test_a_ball_leaves_a_ball_that_moves_by_command_along_the_line_between_the_c
         scene.add_body("ball", dal.Sphere(RADIUS), mass=1.0, position=(0.0, offset, 0.0))
         run = dal.simulate(scene, 1.6 / speed + 0.1, dt=DT)
         assert np.abs(run["ball"].velocity - expected).max() <= (close if offset < radii else 0.0)
+
+
+def corners(*half):
+    return np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]) * half
+
+
+BLOCKS = {
+    "box": dal.Box(0.5, 1.0, 0.4), "hull": dal.ConvexHull(corners(0.25, 0.5, 0.2)),
+    "mesh": dal.Mesh(*dal.Box(0.5, 1.0, 0.4).triangles()),
+    "compound": dal.Compound([(dal.Box(0.5, 0.5, 0.4), (0, y, 0)) for y in (-0.25, 0.25)]),
+}  # fmt: skip
+FLYERS = {
+    "box": dal.Box(0.2, 0.2, 0.2), "hull": dal.ConvexHull(corners(0.1, 0.1, 0.1)), "cylinder": dal.Cylinder(0.1, 0.2),
+}  # fmt: skip
+
+
+def past_a_block(block, flyer, gap, speed, *, over, coordinates="maximal", dt=2e-3):
+    """The velocity along its way of a body that flies at `speed` (m/s) past the upper edge of a block, `gap` (m) over it or
+    beside it."""
+    scene = dal.Scene("edge", gravity=(0, 0, 0), material=dal.Material(0.0))
+    scene.add_obstacle("block", BLOCKS[block], position=(0.25, 0, -0.2))
+    position, velocity = ((-0.2, 0, 0.1 + gap), (speed, 0, 0)) if over else ((-0.1 - gap, 0, 0.2), (0, 0, -speed))
+    scene.add_body("body", FLYERS[flyer], mass=1.0, position=position, velocity=velocity)
+    run = dal.simulate(scene, 0.3 / speed, dt=dt, coordinates=coordinates)
+    return run.state.velocity[0], np.array(velocity)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("flyer", FLYERS)
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("over", [True, False], ids=["over", "beside"])
+def test_what_flies_closely_past_an_edge_flies_on(over, block, flyer, coordinates):
+    """Before the edge is beside the body, the way to it leads ahead; a contact there would stop the body."""
+    for gap in (1e-9, 1e-6, 1e-4, 1e-3, 3e-3):
+        for speed in (0.1, 1.0, 5.0):
+            found, expected = past_a_block(block, flyer, gap, speed, over=over, coordinates=coordinates)
+            np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=f"{gap} m, {speed} m/s")
+
+
+@pytest.mark.parametrize("flyer", FLYERS)
+@pytest.mark.parametrize("block", BLOCKS)
+@pytest.mark.parametrize("over", [True, False], ids=["over", "beside"])
+def test_what_meets_an_edge_by_a_millimetre_is_stopped_by_it(over, block, flyer):
+    for speed in (0.1, 1.0, 5.0):
+        found, before = past_a_block(block, flyer, -1e-3, speed, over=over)
+        assert before @ found < 0.6 * speed**2
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_two_boxes_that_pass_each_other_by_a_micrometre_fly_on(coordinates):
+    for gap in (1e-6, 1e-4, 2e-3):
+        run = two(dal.Box(0.1, 0.1, 0.1), (0.1 + gap, 0.03), 1.0, dt=4e-3, coordinates=coordinates)
+        np.testing.assert_array_equal(run.state.velocity, flight(1.0))

@@ -55,6 +55,7 @@ from .fast import (
     FIND_NEXT,
     IMPACT_NORMAL,
     IMPACT_POINT,
+    LITTLE,
     MEET,
     PAIR_ROW,
     SIDE_A,
@@ -64,11 +65,12 @@ from .fast import (
     fast_from,
     is_pressed,
     note_strike,
+    way_of,
 )
 from .joints import add_impulse, book_reaction
 from .tables import ANGULAR, IMPACT, LINEAR, MOTION, ContactTables, three
 
-SAME_NORMAL = 0.9998  # cosine of the angle to the normal of a meeting, for a contact to have a row
+SAME_NORMAL = 0.9998  # cosine of the angle between two normals that count as one
 DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
 DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in motion
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
@@ -76,6 +78,7 @@ TOUCH = 0.1  # of that depth: nearer than this they touch
 CLOSED = 1e-3  # of that depth: over a gap that is smaller, an impact happens at once
 STEEP = 8.0  # times the speed at which two meet, at most: that of any of their points, for the gap to be closed at once
 FARTHER = 0.02  # of that depth: pairs that approach each other by less in the rest of a half step do not meet
+ROUNDING = 1e-9  # of the thickness of the thinner of two: by how much they may overlap and pass each other
 MOST_ADVANCES = 2000  # of one pair
 GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most
 _floats = viewer(np.float64)
@@ -497,10 +500,12 @@ def meets_elsewhere(number, h, motion, y, tables):
     one, two = collision.places[pair.a], collision.places[pair.b]
     saved = load3(one.x), nine(one.rotation), one.known, load3(two.x), nine(two.rotation), two.known
     normal = load3(contact.frame)
-    meeting = normal_of_meeting(pair, normal, h, motion, y, tables)
+    elsewhere = passes_along(pair, normal, h, motion, y, tables)
+    if not elsewhere and way_of(contact, motion, tables)[1] > LITTLE:
+        elsewhere = dot(normal_of_meeting(pair, normal, h, motion, y, tables), normal) < SAME_NORMAL
     put_back(one, saved[0], saved[1], saved[2])
     put_back(two, saved[3], saved[4], saved[5])
-    return dot(meeting, normal) < SAME_NORMAL
+    return elsewhere
 
 
 @njit
@@ -532,6 +537,32 @@ def normal_of_meeting(pair, n, h, motion, y, tables):
             break
         t += (s - 0.5 * touch) / approach
     return 0.0, 0.0, 0.0
+
+
+@njit
+def passes_along(pair, n, h, motion, y, tables):
+    """Whether a plane of another normal than n separates a pair now, and after h (s) at the velocities in `motion`: then the
+    two pass each other, however near. What comes behind a facet of a mesh has gone through it."""
+    collision, a, b = tables.collision, pair.a, pair.b
+    one, two = collision.colliders[a], collision.colliders[b]
+    touch = ROUNDING * min(tables.stepping.walls[a], tables.stepping.walls[b])
+    if two.kind == MESH:
+        show(two, pair.facet, collision)
+    place_by(a, h, motion, y, collision)
+    place_by(b, h, motion, y, collision)
+    s, beside, _ = signed_distance(a, b, n, math.inf, collision)
+    place_by(a, 0.0, motion, y, collision)
+    place_by(b, 0.0, motion, y, collision)
+    if (
+        s < -touch
+        or dot(beside, n) >= SAME_NORMAL
+        or (two.kind == MESH and dot(beside, front_of(b, pair.facet, collision)) > 0.0)
+    ):
+        return False
+    far = dot(beside, support(one, collision.places[a], collision.vertices, beside)) + core_radius(one)
+    back = scale(-1.0, beside)
+    far += dot(back, support(two, collision.places[b], collision.vertices, back)) + core_radius(two)
+    return far <= touch
 
 
 @njit

@@ -43,7 +43,8 @@ from .tables import (
 
 FAST = 0.25  # of half its thickness: a body that may move farther in a step is fast
 FAST_IN_PILE = 0.75  # likewise, if it is pressed in a large pile in motion
-LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step keeps the normals of its contacts
+LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step passes, or meets with the normal of now
+RESTS = 0.03  # of the overlap tolerated: contacts that approach by no more in a step, as at rest, keep their normals
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
 MOST_BOUNCES = 16  # contacts of bodies in flight that are left to continuous detection in a step because they bounce
@@ -225,12 +226,13 @@ def leave_to_detection(begin, end, h, motion, y, tables):
         gap = contact.separation
         if gap <= 0.0 or colliders[pairs[contact.pair].b].kind == HALF_SPACE:
             continue
-        closing = gap + h * normal_rate(contact, motion) < 0.0
+        way_along = -h * normal_rate(contact, motion)
+        closing = way_along > gap
         if not closing and stepping.options[0].fast == 0:
             continue
         least, part, way = way_of(contact, motion, tables)
         if part <= FAST or gap <= FAR_AHEAD * least:
-            if part <= LITTLE or not closing or is_crowded(contact, stepping.aims):
+            if not closing or way_along <= RESTS * stepping.options[0].slop or is_crowded(contact, stepping.aims):
                 continue
             if lacks_detection(tables):
                 return NEED_ROOM
