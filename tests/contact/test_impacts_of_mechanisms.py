@@ -199,3 +199,22 @@ def test_a_robot_on_bouncing_feet_comes_to_rest(restitution, coordinates):
         forces.append([sum(abs(c.force[2]) for c in run.contacts if f"foot {n}" in (c.a, c.b)) for n in range(4)])
     assert np.ptp(forces, axis=0) == pytest.approx(np.zeros(4), abs=0.01)
     assert np.sum(forces, axis=1) == pytest.approx(2.8 * G, rel=1e-3)
+
+
+@COORDINATES
+@pytest.mark.parametrize("friction", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("depth", [0.2, 0.5, 0.8, 0.95])
+def test_a_bar_on_a_hinge_that_hits_rough_ground_returns_by_its_restitution_or_jams(depth, friction, coordinates):
+    """With one freedom, friction cannot change the law of Newton; where μ times the depth of the contact under the hinge is
+    more than its distance along the ground, no impulse lets the bar return, and it stops. Sweeps over the components of the
+    impulse converge by that ratio."""
+    scene = dal.Scene("bar", material=dal.Material(friction, restitution=0.5), gravity=(0, 0, 0))
+    angle = np.arcsin(depth) - 0.1
+    x, z = np.cos(angle), -np.sin(angle)
+    scene.add_body("bob", dal.Sphere(0.1), mass=1.0, position=(x, 0, z), velocity=(2 * z, 0, -2 * x),
+                   angular_velocity=(0, 2, 0))  # fmt: skip
+    scene.hinge("hinge", dal.WORLD, "bob", at=(0, 0, 0), axis=(0, 1, 0))
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -depth - 0.1))
+    rate = float(run_of(scene, 0.1, coordinates).joint_state()["hinge"][1])
+    jams = friction * (depth + 0.1) > np.sqrt(1.0 - depth**2)
+    assert rate == pytest.approx(0.0 if jams else -1.0, abs=1e-6)

@@ -119,3 +119,45 @@ def test_what_rests_on_elastic_ground_stays_at_rest():
     run = dal.simulate(scene, 1.0, dt=1 / 240)
     assert np.abs(run.state.velocity).max() < 1e-5
     np.testing.assert_allclose(run.state.position[:, 2], 0.1 + 0.2 * np.arange(4), atol=1e-5)
+
+
+@pytest.mark.parametrize("friction", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_a_box_that_lands_flat_and_slides_keeps_to_its_plane(coordinates, friction):
+    """Four corners share the impulse of a bounce, in closed form: it takes μ (1 + e) of the speed of the fall from the speed
+    along the ground, and no corner turns the box."""
+    scene = dal.Scene("box", material=dal.Material(friction, restitution=0.5), gravity=(0, 0, 0))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    scene.add_body("box", dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.15), velocity=(0.5, 0, -3.0))
+    run = dal.simulate(scene, 0.05, dt=1e-3, coordinates=coordinates)
+    np.testing.assert_allclose(run.state.velocity[0], (max(0.0, 0.5 - friction * 4.5), 0, 1.5), atol=1e-7)
+    np.testing.assert_allclose(run.state.angular_velocity[0], 0.0, atol=1e-7)
+
+
+def fall_of_a_rod(seed):
+    """A rod that falls on one of its ends, without turning until then; of random friction and restitution."""
+    rng = np.random.default_rng(seed)
+    scene = dal.Scene("rod", material=dal.Material(rng.uniform(0.1, 1.2), rng.uniform(0.1, 0.9)), gravity=(0, 0, 0))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    turn = np.array([np.cos(rng.uniform(0.2, 0.7)), *(0.6 * rng.normal(size=3))])
+    w, x, y, z = turn / np.linalg.norm(turn)
+    height = 0.02 + 1e-9 + 0.25 * abs(1.0 - 2.0 * (x * x + y * y))
+    scene.add_body(
+        "rod", dal.Capsule(0.02, 0.5), mass=1.0, orientation=(w, x, y, z), position=(0, 0, height),
+        velocity=(*rng.normal(size=2), -1.0 - rng.random()),
+    )  # fmt: skip
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_a_rod_that_falls_on_its_end_bounces_by_the_laws_of_newton_and_coulomb(coordinates):
+    """Against events, which find the impulse by Newton's method: where one component of the impulse changes the velocity
+    along the others, sweeps over the components converge slowly."""
+    worst = 0.0
+    for seed in range(30):
+        scene = fall_of_a_rod(seed)
+        expected = dal.simulate(scene, 4e-4, method="dormand_prince").state
+        found = dal.simulate(scene, 4e-4, dt=4e-4, coordinates=coordinates).state
+        worst = max(worst, np.abs(found.velocity - expected.velocity).max())
+        worst = max(worst, 0.25 * np.abs(found.angular_velocity - expected.angular_velocity).max())
+    assert worst < 1e-6

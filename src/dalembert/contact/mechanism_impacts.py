@@ -21,7 +21,7 @@ import numpy as np
 from ..collide.tables import CONTACTS, ISLANDS
 from ..core.c_function import C_SIGNATURE, viewer
 from ..core.jit import CFunction, inlined, njit
-from ..core.math3 import dot, load3, store3
+from ..core.math3 import dot, load3, store3, sub
 from ..core.simd import clear, copy, load, store
 from ..core.status import OK
 from ..core.tables import column, part, table_at
@@ -34,18 +34,20 @@ from .restitution import (
     CLOSED,
     ELASTIC,
     ELASTIC_ROUNDS,
+    GROWN,
     NEARLY_SOLVED,
     NONE,
     ROUGH,
-    ROUGH_SWEEPS,
     ROUNDING,
     ROUNDS,
     SMOOTH,
     SOLVED,
     SWEEPS,
+    UPDATES,
     does_not_rest,
     gap_bias,
     gap_rate,
+    impulse_at,
     interpolate,
     kept_share,
     largest_share,
@@ -428,38 +430,34 @@ def copy_island(source, target, island, tables):
 
 @njit
 def solve_round(rough, bounces, fastest, island, own, tables):
-    """Gauss–Seidel for the impulses of a round, with friction if `rough`; drives answer."""
-    enough = fastest * (NEARLY_SOLVED if rough else SOLVED)
-    for _ in range(ROUGH_SWEEPS if rough else SWEEPS):
-        largest = 0.0
+    """Gauss–Seidel for the impulses of a round, with friction if `rough`; drives answer. Returns whether a contact jams."""
+    enough, jams = fastest * (NEARLY_SOLVED if rough else SOLVED), False
+    for _ in range(max(SWEEPS, UPDATES // max(bounces, 1))):
+        largest, jams = 0.0, False
         for k in range(bounces):
-            largest = max(largest, improve_striker(rough, own.strikers[own.chosen[k]], own, tables))
+            row = own.strikers[own.chosen[k]]
+            change, ends = improve_striker(rough, row, enough, GROWN * fastest, own, tables)
+            largest, jams = max(largest, change), jams or not ends
         if max(largest, sweep_drives(island, own, tables)) <= enough:
-            return
+            break
+    return jams
 
 
 @njit
-def improve_striker(rough, row, own, tables):
-    """Set the impulse of a striker to what its law asks for; returns the change of its velocity (m/s)."""
+def improve_striker(rough, row, enough, most, own, tables):
+    """Set the impulse of a striker to what its law asks for; enough, most : see `restitution.impulse_at`. Returns (the change
+    of its velocity, m/s; whether there is such an impulse)."""
     u, old, k = velocity(row, own, tables), load3(row.pulse), row.response
-    new = max(0.0, old[0] - (u[0] + row.aim) * row.inverse)
-    d = new - old[0]
-    new_t, new_s, largest = old[1], old[2], abs(d) * k[0]
-    if rough and row.friction > 0.0:
-        most = row.friction * new
-        new_t -= row.step * (u[1] + k[1] * d)
-        new_s -= row.step * (u[2] + k[2] * d)
-        size = math.sqrt(new_t * new_t + new_s * new_s)
-        shrink = most / size if size > most else 1.0
-        new_t, new_s = shrink * new_t, shrink * new_s
-        if row.step > 0.0:
-            largest = max(largest, max(abs(new_t - old[1]), abs(new_s - old[2])) / row.step)
-    if d == 0.0 and new_t == old[1] and new_s == old[2]:
-        return 0.0
-    store3(row.pulse, (new, new_t, new_s))
-    push(row, (d, new_t - old[1], new_s - old[2]), own, tables)
+    k = k[0], k[1], k[2], k[3], k[4], k[5]
+    friction = row.friction if rough else 0.0
+    new, change, ends = impulse_at(old, u, row.aim, k, row.inverse, row.step, friction, enough, most)
+    d = sub(new, old)
+    if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
+        return 0.0, ends
+    store3(row.pulse, new)
+    push(row, d, own, tables)
     answer_joints(tables)
-    return largest
+    return change, ends
 
 
 @njit
@@ -506,17 +504,24 @@ def reflect(bounces, fastest, island, own, tables):
 
 @njit
 def collide_with_friction(bounces, fastest, island, own, tables):
-    """A round with friction: Newton's and Coulomb's laws, or the mixture that adds no energy."""
+    """A round with friction: Newton's and Coulomb's laws, or the mixture that adds no energy. Where a contact jams, nothing
+    bounces."""
     strikers, chosen, enough = own.strikers, own.chosen, NEARLY_SOLVED * fastest
-    solve_round(True, bounces, fastest, island, own, tables)
+    jams = solve_round(True, bounces, fastest, island, own, tables)
     gained, turned_over = round_work(bounces, own, tables)
-    if gained <= ROUNDING * turned_over:
+    if not jams and gained <= ROUNDING * turned_over:
         return
     for k in range(bounces):
         row = strikers[chosen[k]]
         store3(row.first, load3(row.pulse))
         row.aim = 0.0
+        if jams:
+            store3(row.pulse, (0.0, 0.0, 0.0))
+    if jams:
+        set_pulses(0.0, bounces, enough, island, own, tables)
     solve_round(True, bounces, fastest, island, own, tables)
+    if jams:
+        return
     plastic, _ = round_work(bounces, own, tables)
     set_pulses(0.5, bounces, enough, island, own, tables)
     middle, _ = round_work(bounces, own, tables)

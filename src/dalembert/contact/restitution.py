@@ -57,7 +57,9 @@ from .tables import (
     copy_velocities,
     in_joint_space,
     load_motion,
+    put_three,
     relative_velocity,
+    six,
     three,
 )
 
@@ -66,7 +68,9 @@ CLOSED = 0.1  # of the slop: contacts with smaller gaps are closed
 ELASTIC = 0.99  # a larger coefficient of restitution gets more rounds
 ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step
 AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
-SWEEPS, ROUGH_SWEEPS = 50, 10  # most sweeps of a round without and with friction
+SWEEPS, UPDATES = 50, 1000  # most sweeps of a round, or as many as improve so many contacts
+REFINEMENTS = 1000  # most of the impulse of one contact with friction
+GROWN = 1e3  # times the fastest approach: where changes of velocity grow so far, a contact jams
 SOLVED, NEARLY_SOLVED = 1e-12, 1e-9  # of the fastest approach: where sweeps of a round without and with friction end
 NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all without friction, some with friction
 
@@ -282,45 +286,80 @@ def keep_first(island, h, tables):
 
 @njit
 def solve_round(rough, island, fastest, tables):
-    """Gauss–Seidel for the impulses q of the contacts that bounce: q_n ≥ 0 ⊥ J v + bias ≥ 0, with friction if `rough`."""
+    """Gauss–Seidel for the impulses q of the contacts that bounce: q_n ≥ 0 ⊥ J v + bias ≥ 0, with friction if `rough`.
+    Returns whether a contact jams."""
     chosen, bias, count = tables.stepping.links, tables.stepping.corrections, 0
     for i in range(island.first, island.end):
         if bias[i] < math.inf:
             chosen[2 * island.first + count] = i
             count += 1
     enough = fastest * (NEARLY_SOLVED if rough else SOLVED)
-    for _ in range(ROUGH_SWEEPS if rough else SWEEPS):
-        if sweep_impacts(rough, 2 * island.first, count, tables) <= enough:
-            return
+    jams = False
+    for _ in range(max(SWEEPS, UPDATES // max(count, 1))):
+        largest, jams = sweep_impacts(rough, 2 * island.first, count, enough, GROWN * fastest, tables)
+        if largest <= enough:
+            break
+    return jams
 
 
 @njit
-def sweep_impacts(rough, begin, count, tables):
-    """One sweep over the contacts links[begin : begin + count]; returns the largest change of a velocity (m/s)."""
+def sweep_impacts(rough, begin, count, enough, most, tables):
+    """One sweep over the contacts links[begin : begin + count]. enough, most : see `impulse_at`. Returns (the largest change
+    of a velocity, m/s; whether a contact jams)."""
     stepping, contacts, chosen = tables.stepping, tables.collision.contacts, tables.stepping.links
     bias, q, rows, motion = stepping.corrections, stepping.search_impulses, stepping.rows, stepping.motion
-    largest = 0.0
+    largest, jams = 0.0, False
     for number in range(begin, begin + count):
         i = chosen[number]
         contact, at = contacts[i], ROW * i
         n, t, s = axes_of(contact)
         u = relative_velocity(motion, contact, load3(contact.arm_a), load3(contact.arm_b))
-        new = max(0.0, q[3 * i] - (dot(n, u) + bias[i]) * load(rows, at + INVERSE_NORMAL))
-        d, d_t, d_s = new - q[3 * i], 0.0, 0.0
-        q[3 * i] = new
-        if rough:
-            step, most = load(rows, at + FRICTION_STEP), contact.friction * new
-            new_t = q[3 * i + 1] - step * (dot(t, u) + load(rows, at + RESPONSE + 1) * d)
-            new_s = q[3 * i + 2] - step * (dot(s, u) + load(rows, at + RESPONSE + 2) * d)
-            size = math.sqrt(new_t * new_t + new_s * new_s)
-            shrink = most / size if size > most else 1.0
-            d_t, d_s = shrink * new_t - q[3 * i + 1], shrink * new_s - q[3 * i + 2]
-            q[3 * i + 1] += d_t
-            q[3 * i + 2] += d_s
-            largest = max(largest, max(abs(d_t), abs(d_s)) / step)
-        apply(contact, world_impulse(n, t, s, d, d_t, d_s), motion)
-        largest = max(largest, abs(d) * load(rows, at + RESPONSE))
-    return largest
+        old, k = three(q, 3 * i), six(rows, at + RESPONSE)
+        inverse, step = load(rows, at + INVERSE_NORMAL), load(rows, at + FRICTION_STEP)
+        friction = contact.friction if rough else 0.0
+        u = dot(n, u), dot(t, u), dot(s, u)
+        new, change, ends = impulse_at(old, u, bias[i], k, inverse, step, friction, enough, most)
+        put_three(q, 3 * i, new)
+        apply(contact, world_impulse(n, t, s, new[0] - old[0], new[1] - old[1], new[2] - old[2]), motion)
+        largest, jams = max(largest, change), jams or not ends
+    return largest, jams
+
+
+# Sweeps over the normal and the friction of a contact converge slowly where one changes the velocity of the other: in a bar
+# on a hinge by the factor μ |J_t| / J_n each. So the impulse of a contact is found first, with those of the others as they
+# are. Where that factor is above 1, the bar jams: no impulse lets it bounce.
+
+
+@inlined
+def impulse_at(p, u, aim, k, inverse, step, friction, enough, most):
+    """The impulse (n, t, s) of a contact that bounces, which has p at its velocity u, by Newton's and Coulomb's laws:
+    u_n + aim ≥ 0 ⊥ p_n ≥ 0, |p_t| ≤ μ p_n against u_t. k : its response as six; inverse : 1/k_nn; step : of friction.
+    Velocities change by no more than `enough` (m/s) at last; where they change by more than `most`, there is no solution, and
+    p is improved once. Returns (the impulse, an estimate of the change of velocity in m/s, whether there is a solution)."""
+    new, first, d, ends, number = p, p, 0.0, True, 0
+    while number == 0 or (friction > 0.0 and ends and d > enough and number < REFINEMENTS):
+        normal = max(0.0, new[0] - (u[0] + aim) * inverse)
+        d_n = normal - new[0]
+        d = abs(d_n) * k[0]
+        d_t, d_s = -new[1], -new[2]
+        if friction > 0.0:
+            d_t, d_s = -step * (u[1] + k[1] * d_n), -step * (u[2] + k[2] * d_n)
+            size, bound = math.sqrt((new[1] + d_t) ** 2 + (new[2] + d_s) ** 2), friction * normal
+            shrink = bound / size if size > bound else 1.0
+            d_t, d_s = shrink * (new[1] + d_t) - new[1], shrink * (new[2] + d_s) - new[2]
+            d = max(d, max(abs(d_t), abs(d_s)) / step) if step > 0.0 else d
+        u = (
+            u[0] + k[0] * d_n + k[1] * d_t + k[2] * d_s,
+            u[1] + k[1] * d_n + k[3] * d_t + k[4] * d_s,
+            u[2] + k[2] * d_n + k[4] * d_t + k[5] * d_s,
+        )
+        new, number = (normal, new[1] + d_t, new[2] + d_s), number + 1
+        first, ends = new if number == 1 else first, d <= most
+    new = new if ends else first
+    d = abs(new[0] - p[0]) * k[0]
+    if friction > 0.0 and step > 0.0:
+        d = max(d, max(abs(new[1] - p[1]), abs(new[2] - p[2])) / step)
+    return new, d, ends
 
 
 @njit
@@ -363,20 +402,26 @@ def reflect(island, fastest, tables):
 
 @njit
 def collide_with_friction(island, fastest, tables):
-    """A round with friction: Newton's and Coulomb's laws, or the mixture that adds no energy."""
+    """A round with friction: Newton's and Coulomb's laws, or the mixture that adds no energy. Where a contact jams, nothing
+    bounces."""
     stepping = tables.stepping
     q, first = stepping.search_impulses, stepping.first_impulses
     bias = stepping.corrections
-    solve_round(True, island, fastest, tables)
+    jams = solve_round(True, island, fastest, tables)
     gained, turned_over = impact_work(island, tables)
-    if gained <= ROUNDING * turned_over:
+    if not jams and gained <= ROUNDING * turned_over:
         return
     for i in range(island.first, island.end):
         for k in range(3 * i, 3 * i + 3):
             first[k] = q[k]
+            q[k] = 0.0 if jams else q[k]
         if bias[i] < math.inf:
             bias[i] = -load(stepping.surface_speeds, i)
+    if jams:
+        set_impulses(0.0, q, island, tables)
     solve_round(True, island, fastest, tables)
+    if jams:
+        return
     plastic, _ = impact_work(island, tables)
     set_impulses(0.5, first, island, tables)
     middle, _ = impact_work(island, tables)
