@@ -161,3 +161,39 @@ def test_a_rod_that_falls_on_its_end_bounces_by_the_laws_of_newton_and_coulomb(c
         worst = max(worst, np.abs(found.velocity - expected.velocity).max())
         worst = max(worst, 0.25 * np.abs(found.angular_velocity - expected.angular_velocity).max())
     assert worst < 1e-6
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+@pytest.mark.parametrize("feet", [3, 5, 9, 17, 40])
+def test_what_lands_flat_on_many_feet_returns_flat(feet, friction, coordinates):
+    scene = dal.Scene("feet", material=dal.Material(friction, restitution=0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    angles = 0.3 + 2.0 * np.pi * np.arange(feet) / feet
+    parts = [(dal.Sphere(0.05), (0.4 * np.cos(a), 0.4 * np.sin(a), -0.05)) for a in angles]
+    scene.add_body("table", dal.Compound(parts), mass=1.0, position=(0, 0, 0.4))
+    time = np.sqrt(0.6 / 9.81)
+    run = dal.simulate(scene, time + 0.05, dt=2e-3, coordinates=coordinates)
+    np.testing.assert_allclose(run.state.angular_velocity[0], 0.0, atol=1e-6)
+    speed = 0.5 * 9.81 * time - 9.81 * (run.time - time)
+    np.testing.assert_allclose(run.state.velocity[0], (0, 0, speed), atol=2e-3)
+
+
+def plate_on_posts(first, second, friction):
+    """A plate that falls flat on four posts, two of them with another restitution."""
+    scene = dal.Scene("plate", material=dal.Material(friction), gravity=(0, 0, 0))
+    for i, (x, y) in enumerate(((0.4, 0.4), (0.4, -0.4), (-0.4, 0.4), (-0.4, -0.4))):
+        material = dal.Material(friction, restitution=first if x > 0 else second)
+        scene.add_obstacle(f"post {i}", dal.Sphere(0.05), position=(x, y, -0.05), material=material)
+    scene.add_body("plate", dal.Box(1, 1, 0.1), mass=1.0, position=(0, 0, 0.0537), velocity=(0, 0, -1.93))
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("friction", [0.0, 0.01])
+@pytest.mark.parametrize("first, second", [(0.5, 0.5), (0.8, 0.3), (0.5, 0.0), (0.9, 0.01), (1.0, 0.0)])
+def test_a_plate_on_posts_of_different_restitution_leaves_each_by_its_own(first, second, friction, coordinates):
+    """Newton's law at each post: the ends of the plate leave with e of their own."""
+    run = dal.simulate(plate_on_posts(first, second, friction), 0.004, dt=1e-3, coordinates=coordinates)
+    assert run.state.velocity[0, 2] == pytest.approx(1.93 * (first + second) / 2, abs=1e-3)
+    assert run.state.angular_velocity[0, 1] == pytest.approx(-1.93 * (first - second) / 0.8, abs=3e-3)

@@ -286,21 +286,58 @@ def leave_bounces(h, motion, tables):
     left = 0
     for i in range(first, count):
         contact = contacts[i]
-        if left < MOST_BOUNCES and is_bounce(contact, h, motion, tables):
-            if flies(contact.a, tables) and flies(contact.b, tables):
+        if is_bounce(contact, h, motion, tables) and flies(contact.a, tables) and flies(contact.b, tables):
+            if left < MOST_BOUNCES or (bounces(contact.a, True, tables) and bounces(contact.b, True, tables)):
                 leave(contact, BOUNCES, way_of(contact, motion, tables)[2], tables)
+                note_bounce(contact, BOUNCING, tables)
                 left += 1
+    for i in range(count):
+        contact = contacts[i]
+        if contact.restitution <= 0.0 and (bounces(contact.a, False, tables) or bounces(contact.b, False, tables)):
+            if hits(contact, 1.0, h, motion, tables) and flies(contact.a, tables) and flies(contact.b, tables):
+                leave(contact, BOUNCES, way_of(contact, motion, tables)[2], tables)
+    for i in range(first, count):
+        note_bounce(contacts[i], 0.0, tables)
     return OK
+
+
+# While contacts are left, `bears` of their bodies is BOUNCING: all contacts of one body bounce together, those without
+# restitution too.
+BOUNCING = -1.0
+
+
+@inlined
+def note_bounce(contact, value, tables):
+    """Note for the bodies of a contact that they bounce, or clear that."""
+    bears = tables.stepping.bears
+    for body in (contact.a, contact.b):
+        if body < bears.shape[0] and load(bears, body) <= 0.0:
+            bears[body] = value
+
+
+@inlined
+def bounces(body, fixed, tables):
+    """Whether a body bounces; `fixed` for one that contacts do not move."""
+    bears = tables.stepping.bears
+    if body >= bears.shape[0] or tables.system.bodies[body].inverse_mass == 0.0:
+        return fixed
+    return load(bears, body) == BOUNCING
 
 
 @inlined
 def is_bounce(contact, h, motion, tables):
     """Whether an open contact may close within h (s) at a speed at which it bounces: it separates faster than weight closes
     it in as long a time, and points of its bodies hardly move by rotation."""
-    if contact.restitution <= 0.0 or contact.separation <= 0.0:
+    return contact.restitution > 0.0 and hits(contact, contact.restitution, h, motion, tables)
+
+
+@inlined
+def hits(contact, share, h, motion, tables):
+    """The same, if `share` of its speed is to be more than what weight adds."""
+    if contact.separation <= 0.0:
         return False
     u, weight = normal_rate(contact, motion), weight_in(contact.a, h, tables) + weight_in(contact.b, h, tables)
-    if contact.separation + h * (u - weight) >= 0.0 or -u * contact.restitution <= weight:
+    if contact.separation + h * (u - weight) >= 0.0 or -u * share <= weight:
         return False
     return turning(contact.a, motion, tables) + turning(contact.b, motion, tables) <= -TURNING * u
 
@@ -363,7 +400,7 @@ def flies(body, tables):
 @inlined
 def is_free(body, tables):
     """Whether no contact of a body that is awake bore force at the last middle, and no joint holds it."""
-    if load(tables.stepping.bears, body) != 0.0 or tables.collision.linked[body] != UNLINKED:
+    if load(tables.stepping.bears, body) > 0.0 or tables.collision.linked[body] != UNLINKED:
         return False
     return tables.collision.asleep[body] == AWAKE
 

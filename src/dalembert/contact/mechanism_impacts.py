@@ -71,7 +71,7 @@ from .tables import (
     three,
 )
 
-# A contact or a stop that can bounce: which (−1: it is the other), its coefficients, the velocity that forces and joints
+# A contact or a stop: which (−1: it is the other), its coefficients, the velocity that forces and joints
 # add (n, t, s), those at the start of a round, the impulses of a round, of its first solution and of the step, what the
 # normal velocity is to be after the round, less its sign (infinite: it does not bounce), the gap at the time of the round,
 # the approach below which it rests, its response as six, 1/K_nn and the step of friction, and whether these are known.
@@ -294,25 +294,24 @@ def some_approach(h, tables):
 
 @njit
 def list_strikers(island, own, tables):
-    """Fill `strikers` with the contacts and stops of an island that have restitution, at the velocities with forces and
+    """Fill `strikers` with the contacts and stops of an island, at the velocities with forces and
     joints, in `motion`. Returns (how many, the most rounds)."""
     stepping, strikers, forces = tables.stepping, own.strikers, tables.system.forces
     contacts, least = tables.collision.contacts, stepping.options[0].tolerance
     count, most = 0, ROUNDS
     for i in range(island.first, island.end):
-        if contacts[i].restitution > 0.0:
-            row = strikers[count]
-            row.contact, row.bound, row.friction = i, -1, contacts[i].friction
-            row.restitution, row.gap = contacts[i].restitution, max(contacts[i].separation, 0.0)
-            u, before = velocity(row, own, tables), three(stepping.rows, ROW * i + BEFORE)
-            along = load(stepping.surface_speeds, i)
-            store3(row.kick, (u[0] + along - before[0], u[1] - before[1], u[2] - before[2]))
-            count += 1
+        row = strikers[count]
+        row.contact, row.bound, row.friction = i, -1, contacts[i].friction
+        row.restitution, row.gap = contacts[i].restitution, max(contacts[i].separation, 0.0)
+        u, before = velocity(row, own, tables), three(stepping.rows, ROW * i + BEFORE)
+        along = load(stepping.surface_speeds, i)
+        store3(row.kick, (u[0] + along - before[0], u[1] - before[1], u[2] - before[2]))
+        count += 1
     for m in range(island.first_member, island.end_member):
         member = stepping.members[tables.collision.members[m]]
         for i in range(member.first_bound, member.end_bound):
             bound, force = stepping.bounds[i], forces[stepping.bounds[i].force]
-            if force.kind == STOP and force.restitution > 0.0:
+            if force.kind == STOP:
                 row = strikers[count]
                 row.contact, row.bound, row.friction = -1, i, 0.0
                 row.restitution, row.gap = force.restitution, max(bound.gap, 0.0)
@@ -339,23 +338,38 @@ def bias_of(row, h, tables):
 
 
 @njit
+def hits(row, h, own, tables):
+    """Whether a striker hits now, where joints leave it some freedom; finds its response then."""
+    v = velocity(row, own, tables)[0]
+    gap_rate, is_closed = bias_of(row, h, tables)
+    if not does_not_rest(v - row.kick[0], v, gap_rate, is_closed, row.restitution, row.least):
+        return False
+    find_response(row, tables)
+    return row.inverse > 0.0
+
+
+@njit
 def choose_strikers(count, h, own, tables):
-    """Find the strikers that bounce in a round: sets `aim`, and the impulses of the round to zero. Returns (the kind of the
-    round, the fastest approach)."""
-    strikers, kind, fastest = own.strikers, NONE, 0.0
+    """Find the strikers that bounce in a round, and those without restitution that hit at the same time: sets `aim`, and the
+    impulses of the round to zero. Returns (the kind of the round, the fastest approach)."""
+    strikers, kind, fastest, least, most = own.strikers, NONE, 0.0, 1.0, 0.0
     for k in range(count):
         row = strikers[k]
-        v = velocity(row, own, tables)[0]
         row.aim = math.inf
         store3(row.pulse, (0.0, 0.0, 0.0))
-        gap_rate, is_closed = bias_of(row, h, tables)
-        if not does_not_rest(v - row.kick[0], v, gap_rate, is_closed, row.restitution, row.least):
-            continue
-        find_response(row, tables)
-        if row.inverse > 0.0:
+        if row.restitution > 0.0 and hits(row, h, own, tables):
             kind = ROUGH if row.friction > 0.0 or kind == ROUGH else SMOOTH
-            fastest = max(fastest, row.kick[0] - v)
-            row.aim = v
+            row.aim = velocity(row, own, tables)[0]
+            fastest = max(fastest, row.kick[0] - row.aim)
+            least, most = min(least, row.restitution), max(most, row.restitution)
+    if kind == NONE:
+        return kind, fastest
+    for k in range(count):
+        row = strikers[k]
+        if row.restitution <= 0.0 and hits(row, h, own, tables):
+            row.aim, least = velocity(row, own, tables)[0], 0.0
+    if least < most:
+        kind = ROUGH
     for k in range(count):
         row = strikers[k]
         if row.aim < math.inf:

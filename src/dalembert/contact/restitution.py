@@ -14,7 +14,8 @@ Transactions on Graphics 31, 2012): with the least impulses λ ≥ 0 that end th
     ΔT(q) = q · J a + ½ q · J W Jᵀ q = ½ q · J (w + v⁺).
 
 The factor s is such that ΔT(q) = ½ Σ (1 − e) q J w, as it is for one contact: s = 1 where λ is exact, and e = 1 keeps
-energy to rounding for any λ. With friction the impulses of a round satisfy Newton's and Coulomb's laws. These may ask
+energy to rounding for any λ. With friction, or with contacts of different restitution, the impulses of a round satisfy
+Newton's and Coulomb's laws; contacts without restitution that hit at the same time take part. These laws may ask
 for more kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and then the round takes the mixture (1 −
 θ) p₀ + θ p_e of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never
 pulls, its friction lies in the cone (which is convex), and nothing closes that does not close in either solution.
@@ -72,7 +73,9 @@ SWEEPS, UPDATES = 50, 1000  # most sweeps of a round, or as many as improve so m
 REFINEMENTS = 1000  # most of the impulse of one contact with friction
 GROWN = 1e3  # times the fastest approach: where changes of velocity grow so far, a contact jams
 SOLVED, NEARLY_SOLVED = 1e-12, 1e-9  # of the fastest approach: where sweeps of a round without and with friction end
-NONE, SMOOTH, ROUGH = range(3)  # the kinds of a round: nothing bounces, all without friction, some with friction
+NONE, SMOOTH, ROUGH = range(
+    3
+)  # the kinds of a round: nothing bounces; all with one restitution, without friction; others
 
 
 @inlined
@@ -107,9 +110,14 @@ def set_bias(contact, h, kept, before, u):
 
 @inlined
 def bounces_now(contact, h, slop, w, v, kick):
-    """Whether a contact with normal velocities w without and v with the kick of the forces bounces. It rests if it is no
-    faster than half the kick of one of its bodies."""
-    if contact.restitution <= 0.0 or w >= 0.0:
+    """Whether a contact with normal velocities w without and v with the kick of the forces bounces."""
+    return contact.restitution > 0.0 and hits_now(contact, h, slop, w, v, kick)
+
+
+@inlined
+def hits_now(contact, h, slop, w, v, kick):
+    """Whether it hits, with restitution or without. It rests if it is no faster than half the kick of one of its bodies."""
+    if w >= 0.0:
         return False
     least = 0.5 * max(norm(three(kick, MOTION * contact.a)), norm(three(kick, MOTION * contact.b)))
     return does_not_rest(w, v, gap_rate(contact, h, slop), touches(contact, slop), contact.restitution, least)
@@ -238,11 +246,11 @@ def closes(island, h, tables):
 
 @njit
 def choose_impacts(island, h, tables):
-    """Find the contacts that bounce: sets `corrections` to the bias of each, and clears q. Returns (the kind of the round,
-    the fastest approach)."""
+    """Find the contacts that bounce, and those without restitution that hit at the same time: sets `corrections` to the bias
+    of each, and clears q. Returns (the kind of the round, the fastest approach)."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     bias, q, slop = stepping.corrections, stepping.search_impulses, stepping.options[0].slop
-    kind, fastest = NONE, 0.0
+    kind, fastest, least, most = NONE, 0.0, 1.0, 0.0
     for i in range(island.first, island.end):
         contact = contacts[i]
         v, k = approach_velocity(i, stepping.motion, tables), normal_velocity(contact, stepping.kick)
@@ -252,6 +260,17 @@ def choose_impacts(island, h, tables):
             kind = ROUGH if contact.friction > 0.0 or kind == ROUGH else SMOOTH
             fastest = max(fastest, k - v)
             bias[i] = k
+            least, most = min(least, contact.restitution), max(most, contact.restitution)
+    if kind == NONE:
+        return kind, fastest
+    for i in range(island.first, island.end):
+        contact = contacts[i]
+        if contact.restitution <= 0.0:
+            v, k = approach_velocity(i, stepping.motion, tables), normal_velocity(contact, stepping.kick)
+            if hits_now(contact, h, slop, v - k, v, stepping.kick):
+                bias[i], least = k, 0.0
+    if least < most:
+        kind = ROUGH
     for i in range(island.first, island.end):
         if bias[i] < math.inf:
             e, k = contacts[i].restitution, bias[i]
