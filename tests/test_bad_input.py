@@ -121,6 +121,10 @@ def test_both_ends_of_a_joint_are_one_body():
         (lambda s: s.rod("j", "one", "two", (0, 0, 0), (1, 0, 0), length=-1.0), "'j'.*length"),
         (lambda s: s.rod("j", "one", "two", (0, 0, 0), (1, 0, 0), length=np.nan), "'j'.*length"),
         (lambda s: s.gear("j", "one", "two", 1.0), "'j'.*no joint"),
+        (
+            lambda s: s.gear("j", h := s.hinge("h", "one", "two", (0, 0, 0), (0, 0, 1)), h, 2.0),
+            "'j'.*both joints are 'h'.*couple two",
+        ),
         (lambda s: s.gear("j", s.ball("b", "one", "two", (0, 0, 0)), "b", 1.0), "'j'.*no single coordinate"),
         (lambda s: s.constraint("j", ["one"], lambda x, q: x[0], 7), "'j'.*1 to 6 rows"),
         (lambda s: s.constraint("j", [], lambda x, q: x[0], 3), "'j'.*1 to 4 bodies"),
@@ -393,3 +397,40 @@ def test_a_function_of_a_run_cannot_start_it_again(method):
     with pytest.raises(RuntimeError, match="cannot advance the run that calls it"):
         run.advance(0.1, progress=watch)
     run.advance(0.1)  # and it is as good as before
+
+
+# Joints that are open at the start, and more frames than there is room for ----------------------------------------------
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize(
+    ("add", "degrees"),
+    [
+        (lambda s: s.hinge("j", "one", "two", (0, 0, 0), (0, 0, 1), axis_b=(1, 0, 0)), 90),
+        (lambda s: s.hinge("j", "one", "two", (0, 0, 0), (0, 0, 1), axis_b=(0.5, 0, np.sqrt(0.75))), 30),
+        (lambda s: s.universal("j", "one", "two", (0, 0, 0), (0, 0, 1), (0, 0, 1)), 90),
+        (lambda s: s.universal("j", "one", "two", (0, 0, 0), (0, 0, 1), (1, 0, 1)), 45),
+    ],
+)
+def test_axes_that_are_apart_at_the_start(add, degrees, coordinates):
+    scene = pair()
+    add(scene)
+    with refused(f"joint 'j' is open at the start by {degrees} degrees; correct the poses or .* axes"):
+        dal.Simulation(scene, coordinates=coordinates)
+    if degrees == 90 and coordinates == "maximal":  # where the angle does not change to first order
+        with refused(f"joint 'j' cannot be closed at the start by {degrees} degrees; correct the poses"):
+            dal.Simulation(scene, coordinates=coordinates, assemble=True)
+
+
+def test_more_frames_than_there_is_room_for():
+    scene = pair()
+    run = dal.Simulation(scene, method="dormand_prince", frame_rate=1e12)
+    with refused(
+        r"frame_rate is 1e\+12 Hz, so that 5e\+10 frames would be recorded in 0\.05 s; give a lower frame_rate"
+    ):
+        run.advance(0.05)
+    with refused(r"frame_rate is 1e\+12 Hz"):
+        dal.run_batch(scene, 0.05, vary={"one.mass": [1.0, 2.0]}, frame_rate=1e12)
+    assert run.advance(1e-9).time == pytest.approx(1e-9, abs=2e-12)
+    fixed = dal.Simulation(scene, method="rk4", dt=0.01, frame_rate=1e12).advance(0.05)  # a frame a step at most
+    assert len(fixed.recorder) == 6

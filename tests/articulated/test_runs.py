@@ -164,3 +164,88 @@ def test_particles_on_springs_and_in_loops_go_with_the_tree():
     places = [run.state.particle_position for run in runs]
     assert_allclose(places[1], places[0], atol=1e-8)
     assert runs[1].report.energy_residual < 1e-8 and runs[1].report.momentum_residual < 1e-8
+
+
+# States at the start that do not fit the joints --------------------------------------------------------------------------
+
+BOTH = pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+
+
+def bob_on(kind, velocity=(0.0, 0.0, 0.0), spin=(0.0, 0.0, 0.0), base=None):
+    """A bob half a metre below its joint to the world, or to a kinematic body `base` that moves along x at 1 m/s."""
+    scene = dal.Scene("bob")
+    other = dal.WORLD
+    if base == "set":
+        other = scene.add_body("base", dal.Sphere(0.1), motion="set", velocity=(1, 0, 0))
+    elif base == "function":
+        other = scene.add_body("base", dal.Sphere(0.1), motion=lambda t: (1.0 * t, 0.0, 0.0))
+    bob = scene.add_body(
+        "bob", dal.Sphere(0.1), mass=0.5, position=(0, 0, -0.5), velocity=velocity, angular_velocity=spin
+    )
+    if kind == "ball":
+        scene.ball("joint", other, bob, at=(0, 0, 0))
+    else:
+        getattr(scene, kind)("joint", other, bob, at=(0, 0, 0), axis=(0, 1, 0))
+    return scene
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("kind", "velocity", "spin", "speed"),
+    [
+        ("ball", (0, 1, 0), (0, 0, 0), "1 m/s"),
+        ("ball", (0, 0, 0), (2, 0, 0), "1 m/s"),
+        ("hinge", (0, 3, 0), (0, 0, 0), "3 m/s"),
+        ("hinge", (0, 1, 0), (2, 0, 0), "2 rad/s"),
+        ("slider", (0, 3, 0.5), (0, 0, 0), "0.5 m/s"),
+        ("slider", (0, 3, 0), (0, 4, 0), "4 rad/s"),
+    ],
+)
+def test_velocities_that_do_not_fit_a_joint_are_refused(coordinates, kind, velocity, spin, speed):
+    scene = bob_on(kind, velocity, spin)
+    with pytest.raises(ValueError, match=f"joint 'joint' moves apart at the start by {speed}; .*assemble=True"):
+        dal.Simulation(scene, coordinates=coordinates)
+    run = dal.Simulation(scene, coordinates=coordinates, assemble=True)
+    again = bob_on(kind, run.state.velocity[0], run.state.angular_velocity[0])
+    np.testing.assert_allclose(
+        dal.Simulation(again, coordinates=coordinates).state.velocity, run.state.velocity, atol=1e-12
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("base", ["set", "function"])
+def test_velocities_are_those_beside_a_base_that_moves(coordinates, base):
+    dal.Simulation(bob_on("hinge", (1.5, 0, 0), (0, -1, 0), base), coordinates=coordinates)
+    with pytest.raises(ValueError, match="joint 'joint' moves apart at the start by 1 m/s"):
+        dal.Simulation(bob_on("hinge", (0.5, 0, 0), (0, -1, 0), base), coordinates=coordinates)
+
+
+@BOTH
+def test_velocities_that_do_not_fit_a_motion_are_refused(coordinates):
+    for speed, fits in ((2.0, True), (1.0, False)):
+        scene = bob_on("hinge", (-1.0, 0, 0), (0, 2, 0))
+        scene.add_motion("drive", "joint", speed=speed)
+        if fits:
+            dal.Simulation(scene, coordinates=coordinates)
+            continue
+        with pytest.raises(ValueError, match="joint 'drive' moves apart at the start by 1 rad/s"):
+            dal.Simulation(scene, coordinates=coordinates)
+
+
+@BOTH
+def test_a_start_that_was_changed_must_fit_the_joints(coordinates):
+    run = dal.Simulation(bob_on("ball"), coordinates=coordinates, method="rk4", dt=1e-3)
+    with pytest.raises(ValueError, match=r"joint 'joint' is open at the start by 0\.3 m; .*assemble=True"):
+        run.restart(lambda run: run.state.position.__setitem__(0, (0.3, 0, -0.6)))
+    with pytest.raises(ValueError, match="joint 'joint' moves apart at the start by 1 m/s"):
+        run.restart(lambda run: run.state.velocity.__setitem__((0, 1), 1.0))
+
+    def swing(run):
+        run.state.velocity[0], run.state.angular_velocity[0] = (0, 1, 0), (2, 0, 0)
+
+    run.restart(swing).advance(0.1)
+    copy = run.copy()
+    copy.advance(0.1)
+    resumed = dal.Simulation(bob_on("ball"), coordinates=coordinates, method="rk4", dt=1e-3).resume(run.trajectory)
+    resumed.advance(0.1)
+    np.testing.assert_array_equal(resumed.state.y, copy.state.y)

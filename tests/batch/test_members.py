@@ -49,6 +49,21 @@ def test_a_member_that_is_open_at_the_start_is_told():
     assert closed.ok.all() and closed.joint_error[1, 0] < 1e-10
 
 
+def test_a_member_that_does_not_fit_its_joints_is_told_in_joint_coordinates():
+    settings = {"coordinates": "joint", "method": "rk4", "dt": 1e-3}
+    vary = {"lower.position": [(1.5, 0.0, 0.0), (1.6, 0.0, 0.0)]}
+    batch = dal.run_batch(pendulum(), 0.1, vary=vary, **settings)
+    assert batch.ok.tolist() == [True, False] and batch.frames.tolist() == [7, 0]
+    assert "open at the start" in batch.reason(1)
+    assert "joint 'elbow' is open at the start by 0.1 m" in str(batch.error(1))
+    for name, value in (("lower.velocity", (1.0, 0.0, 0.0)), ("lower.angular_velocity", (1.0, 0.0, 0.0))):
+        apart = dal.run_batch(pendulum(), 0.1, vary={name: [(0.0, 0.0, 0.0), value]}, **settings)
+        assert apart.ok.tolist() == [True, False]
+        assert "opening velocity" in apart.reason(1) and "'elbow' moves apart" in str(apart.error(1))
+    closed = dal.run_batch(pendulum(), 0.1, vary=vary, assemble=True, **settings)
+    assert closed.ok.all()
+
+
 def test_members_of_another_structure_are_refused():
     for other, says in (
         (

@@ -149,8 +149,8 @@ def fields_of(name):
     shape = SHAPES[name]
     if name == "cloths":
         return {
-            **cloth_fields(shape[:, :2]), "stretch_u": 30.0, "stretch_v": 20.0, "shear": 7.0, "stretch_damping": 0.3,
-            "shear_damping": 0.2,
+            **cloth_fields(shape[:, :2]), "stretch_u": 30.0, "stretch_v": 20.0, "shear": 7.0, "damping_u": 0.3,
+            "damping_v": 0.2, "shear_damping": 0.2,
         }  # fmt: skip
     if name == "tetrahedra":
         return {**tetrahedron_fields(shape), "mu": 3.0, "lame": 5.0, "viscosity": 0.4}

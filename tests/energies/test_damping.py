@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+import dalembert as dal
 from dalembert.energies.kinds import KINDS
 
 from .samples import SHAPES, deformed, fields_of, flat, one, random_rotation
 from .test_derivatives import differences
 
-UNDAMPED = {"stretch_damping": 0.0, "shear_damping": 0.0, "viscosity": 0.0, "damping": 0.0}
+UNDAMPED = {"damping_u": 0.0, "damping_v": 0.0, "shear_damping": 0.0, "viscosity": 0.0, "damping": 0.0}
 
 
 def undamped(name):
@@ -84,8 +85,10 @@ def test_cloth_is_damped_in_its_three_measures():
 
     def measures(x):
         u, v = ((x[1:] - x[0]).T @ inverse).T
-        stretch, shear = np.sqrt(fields["area"] * np.array([fields["stretch_damping"], fields["shear_damping"]]))
-        return np.array([stretch * np.linalg.norm(u), stretch * np.linalg.norm(v), shear * (u @ v)])
+        c_u, c_v, c_s = np.sqrt(
+            fields["area"] * np.array([fields[name] for name in ("damping_u", "damping_v", "shear_damping")])
+        )
+        return np.array([c_u * np.linalg.norm(u), c_v * np.linalg.norm(v), c_s * (u @ v)])
 
     x = deformed("cloths", np.random.default_rng(4), 0.2)
     np.testing.assert_allclose(one("cloths").rows("cloths", x), differences(measures, x, 1e-4), atol=1e-10)
@@ -114,3 +117,52 @@ def test_bending_of_a_straight_thread_is_damped(direction):
     v[1] = turn @ direction
     rate = 1.0 + 1.0 / 1.2  # of the turning angle
     assert one("curvatures").forces(x, v)[2][0] == pytest.approx(-0.7 * rate**2, rel=1e-12)
+
+
+# The time of damping of a scene ------------------------------------------------------------------------------------------
+
+
+def decay(scene, particle, axis, size):
+    """(angular frequency ω, rad/s; rate of decay of the amplitude, 1/s) of one coordinate of one particle, from its peaks."""
+    run = dal.simulate(scene, 2.0, method="rk4", dt=2e-4, frame_rate=500)
+    z, t = run.trajectory.particle_position.values[:, particle, axis], run.trajectory.times
+    z = (z - z[0]) / size
+    peaks = np.flatnonzero((z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])) + 1
+    first, last = peaks[0], peaks[-1]
+    span = t[last] - t[first]
+    return 2.0 * np.pi * (len(peaks) - 1) / span, np.log(z[first] / z[last]) / span
+
+
+@pytest.mark.parametrize("length", [0.01, 0.1, 1.0, 10.0])
+def test_the_damping_of_a_bent_thread_is_its_time_for_links_of_any_length(length):
+    """Two of three particles are pinned, and the last one swings about the second by k = E I/l. With c = k τ the amplitude
+    decays as exp(−½ τ ω² t)."""
+    tau, w, mass = 2e-3, 20.0, 0.5
+    scene = dal.Scene("thread", gravity=(0, 0, 0))
+    velocity = np.zeros((3, 3))
+    velocity[2, 2] = 0.01 * length * w
+    scene.thread(
+        "t", np.outer([0.0, length, 2 * length], [1.0, 0, 0]), density=2 * mass / length, stretch=1e6 * mass * length,
+        bend=mass * w * w * length**3, damping=tau, pinned=[True, True, False], velocity=velocity,
+    )  # fmt: skip
+    found, rate = decay(scene, 2, 2, length)
+    assert found == pytest.approx(w, rel=1e-3)
+    assert rate == pytest.approx(0.5 * tau * w * w, rel=0.05)  # peaks are found to half a frame
+
+
+@pytest.mark.parametrize("stretch", [(40.0, 400.0), (400.0, 40.0)])
+def test_the_damping_of_a_cloth_is_its_time_along_u_and_along_v(stretch):
+    """One vertex of a right triangle is free, and moves along v only. ω² = k_v a/m for sides of 1 m, a the area."""
+    tau, density = 2e-3, 6.0
+    scene = dal.Scene("cloth", gravity=(0, 0, 0))
+    vertices = [[0.0, 0, 0], [1, 0, 0], [0, 1, 0]]
+    velocity = np.zeros((3, 3))
+    velocity[2, 1] = 0.01
+    scene.cloth(
+        "c", vertices, [[0, 1, 2]], density=density, stretch=stretch, shear=50.0, damping=tau,
+        coordinates=[[0, 0], [1, 0], [0, 1]], pinned=[True, True, False], velocity=velocity,
+    )  # fmt: skip
+    w = np.sqrt(stretch[1] * 0.5 / (density * 0.5 / 3))
+    found, rate = decay(scene, 2, 1, 1.0)
+    assert found == pytest.approx(w, rel=1e-2)
+    assert rate == pytest.approx(0.5 * tau * w * w, rel=0.05)

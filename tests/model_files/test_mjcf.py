@@ -144,3 +144,16 @@ def test_gravity_and_contact_can_be_disabled(tmp_path):
             "</worldbody>")  # fmt: skip
     scene = dal.load_model(written(tmp_path, text)).scene
     assert not scene.gravity.any() and scene.touching() == [] and scene.limited_forces() == []
+
+
+def test_defaults_of_joints_are_not_those_of_equalities(tmp_path):
+    file = written(
+        tmp_path,
+        """<default><joint damping=".2" armature=".01" range="-1 1" limited="true"/></default>
+        <worldbody><body><joint name="a" axis="0 1 0"/><geom size=".1"/></body>
+        <body pos="1 0 0"><joint name="b" axis="0 1 0"/><geom size=".1"/></body></worldbody>
+        <equality><joint joint1="a" joint2="b" polycoef="0 2"/></equality>""",
+    )
+    model = dal.load_model(file)
+    assert not [str(warning) for warning in model.warnings if "is not used" in str(warning)]
+    assert [joint.kind for joint in model.scene.joints.values()].count("gear") == 1

@@ -193,3 +193,28 @@ def test_a_file_in_which_nothing_moves_says_how_it_would(tmp_path):
     (line,) = map(str, dal.load_model(file).warnings)
     assert "nothing in it moves" in line and "floating=True" in line
     assert dal.load_model(file, floating=True).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (
+            'effort="1" velocity="1"',
+            "'turn' has a <limit> without lower and upper, which by the specification locks it at 0",
+        ),
+        (
+            'lower="0" upper="0" effort="1" velocity="1"',
+            "lower 0 and upper 0 are an empty range; joint 'turn' has no stops",
+        ),
+        ('upper="1" effort="1" velocity="1"', None),
+    ],
+)
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_limit_that_leaves_no_range_is_told(tmp_path, kind, limit, said):
+    file = tmp_path / "arm.urdf"
+    joint = f'<joint name="turn" type="{kind}"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/><limit {limit}/></joint>'
+    file.write_text(f'<robot name="r">{LINK.format("a", 1, SPHERE)}{LINK.format("b", 1, SPHERE)}{joint}</robot>')
+    model = dal.load_model(file)
+    told = [str(warning) for warning in model.warnings if "'turn'" in str(warning)]
+    assert len(told) == (said is not None) and (said is None or said in told[0])
+    assert len(model.scene.forces) == (said is None)

@@ -139,3 +139,20 @@ def test_a_rule_about_restitution_leaves_the_friction_that_the_materials_make():
         scene.add_body(f"ball {k}", dal.Sphere(0.1), mass=1.0, position=(0, 0, k), material=material)
     scene.set_contact("ball 0", "ball 1", restitution=0.5)
     assert collision_of(scene).rule_values.tolist() == [math.sqrt(0.38 * 0.55), 0.5]
+
+
+def test_a_rule_for_a_body_of_another_scene_is_refused():
+    other = dal.Scene("other")
+    stranger = other.add_body("ball", dal.Sphere(0.1), mass=1.0, material=dal.Material(0.5))
+    scene = dal.Scene("own")
+    own = scene.add_body("ball", dal.Sphere(0.1), mass=1.0, material=dal.Material(0.5))
+    floor = scene.add_obstacle("floor", dal.HalfSpace(), material=dal.Material(0.5))
+    for pair in ((stranger, floor), (floor, stranger)):
+        with pytest.raises(
+            ValueError, match="set_contact: 'ball' is not a body or obstacle of this scene; give a name, or"
+        ):
+            scene.set_contact(*pair, enabled=False)
+    with pytest.raises(ValueError, match="set_contact: 3 is not a body or obstacle of this scene"):
+        scene.set_contact(3, floor, enabled=False)
+    scene.set_contact(own, floor, enabled=False)
+    assert len(scene.contact_rules) == 1

@@ -206,7 +206,7 @@ SCHEMES.add("bdf2", Scheme(f"{NEWTON}; damps less than implicit Euler", past=(1,
 # Tables of a model ----------------------------------------------------------------------------------------------------
 
 MOST_NEWTON_STEPS = 60  # in a stage
-DAMPING = ("damping", "stretch_damping", "shear_damping", "viscosity")  # fields of elements
+DAMPING = ("damping", "damping_u", "damping_v", "shear_damping", "viscosity")  # fields of elements
 ROUNDS = 12  # most linear solves for the active set of contacts, in a step of Newton's method
 
 

@@ -54,7 +54,7 @@ class Cloth(Energy):
         k_s, time = resolver.number("shear", self.shear, 0.0), resolver.number("damping", self.damping, 0.0)
         return group, {
             "nodes": rows + group.first, "inverse": inverses(edges).reshape(-1, 4), "area": area, "stretch_u": k_u,
-            "stretch_v": k_v, "shear": k_s, "stretch_damping": time * max(k_u, k_v), "shear_damping": time * k_s,
+            "stretch_v": k_v, "shear": k_s, "damping_u": time * k_u, "damping_v": time * k_v, "shear_damping": time * k_s,
         }  # fmt: skip
 
 
@@ -227,21 +227,21 @@ def positive_part(a, b, c):
 @inlined
 def dampings(e):
     """a d of the two stretches, and of the shear."""
-    return e.area * e.stretch_damping, e.area * e.shear_damping
+    return e.area * e.damping_u, e.area * e.damping_v, e.area * e.shear_damping
 
 
 @inlined
 def damping_rows(e, x, rows):
     """√(a d) times the gradients of |w_u|, |w_v| and w_u · w_v; see `elements`."""
-    stretch, shear = dampings(e)
-    if stretch == 0.0 and shear == 0.0:
+    c_u, c_v, shear = dampings(e)
+    if c_u == 0.0 and c_v == 0.0 and shear == 0.0:
         return 0
     alpha, beta = shape_derivatives(e)
     w_u, w_v, i_u, i_v = measures(e, x)
-    stretch, shear = math.sqrt(stretch), math.sqrt(shear)
+    root_u, root_v, shear = math.sqrt(c_u), math.sqrt(c_v), math.sqrt(shear)
     none = (0.0, 0.0, 0.0)
-    put_pair_gradient(rows, 0, alpha, beta, scale(stretch * i_u, w_u), none)
-    put_pair_gradient(rows, 9, alpha, beta, none, scale(stretch * i_v, w_v))
+    put_pair_gradient(rows, 0, alpha, beta, scale(root_u * i_u, w_u), none)
+    put_pair_gradient(rows, 9, alpha, beta, none, scale(root_v * i_v, w_v))
     put_pair_gradient(rows, 18, alpha, beta, scale(shear, w_v), scale(shear, w_u))
     return 3
 
@@ -257,7 +257,7 @@ def forces(elements, first, last, at, v, f, g, scratch):
         energy, g_u, g_v = stress(e, w_u, w_v, i_u, i_v)
         total += energy
         subtract_pair(f, e, g_u, g_v)
-        if e.stretch_damping > 0.0 or e.shear_damping > 0.0:
+        if e.damping_u > 0.0 or e.damping_v > 0.0 or e.shear_damping > 0.0:
             if not at.same:
                 w_u, w_v, i_u, i_v = measures(e, at.about)
             lost, g_u, g_v = damping(e, w_u, w_v, i_u, i_v, v)
@@ -269,10 +269,10 @@ def forces(elements, first, last, at, v, f, g, scratch):
 @inlined
 def damping(e, w_u, w_v, i_u, i_v, v):
     """Σ c Ċ² and Σ c Ċ ∇C by w_u and w_v, for the three measures C."""
-    stretch, shear = dampings(e)
+    c_u, c_v, shear = dampings(e)
     change_u, change_v = derivatives(e, v)
     rate_u, rate_v, rate = i_u * dot(w_u, change_u), i_v * dot(w_v, change_v), dot(w_v, change_u) + dot(w_u, change_v)
-    t_u, t_v, t_s = stretch * rate_u, stretch * rate_v, shear * rate
+    t_u, t_v, t_s = c_u * rate_u, c_v * rate_v, shear * rate
     g_u, g_v = add_scaled(scale(t_u * i_u, w_u), t_s, w_v), add_scaled(scale(t_v * i_v, w_v), t_s, w_u)
     return t_u * rate_u + t_v * rate_v + t_s * rate, g_u, g_v
 
@@ -292,20 +292,20 @@ def matrix(elements, slots, first, last, at, weights, values, scratch):
     """values += the weighted sum of positive Hessians and damping; see `elements.Loops`."""
     for i in range(first, last):
         e = elements[i]
-        stretch, shear = dampings(e)
-        stretch, shear = weights.damping * stretch, weights.damping * shear
+        c_u, c_v, shear = dampings(e)
+        c_u, c_v, shear = weights.damping * c_u, weights.damping * c_v, weights.damping * shear
         w_u, w_v, i_u, i_v = measures(e, at.x)
         m, squares = stiffness(e, 3, w_u, w_v, i_u, i_v)
         m, squares = scale(weights.stiffness, m), scale(weights.stiffness, squares)
         if at.same:
-            squares = (squares[0] + stretch, squares[1] + stretch, squares[2] + shear)
+            squares = (squares[0] + c_u, squares[1] + c_v, squares[2] + shear)
         add_pairs(values, slots, 6 * i, parts_of(e, m, squares, (w_u, w_v, i_u, i_v)))
-        if not at.same and (stretch > 0.0 or shear > 0.0):
-            parts = parts_of(e, (0.0, 0.0, 0.0), (stretch, stretch, shear), measures(e, at.about))
+        if not at.same and (c_u > 0.0 or c_v > 0.0 or shear > 0.0):
+            parts = parts_of(e, (0.0, 0.0, 0.0), (c_u, c_v, shear), measures(e, at.about))
             add_pairs(values, slots, 6 * i, parts)
 
 
 # Inverse (row by row) of the 2×2 matrix whose columns are the material edges from nodes[0] (1/m), area at rest (m²),
 # stiffnesses (N/m), dampings (N s/m).
-FIELDS = "inverse:4 area stretch_u stretch_v shear stretch_damping shear_damping"
+FIELDS = "inverse:4 area stretch_u stretch_v shear damping_u damping_v shear_damping"
 register("cloths", 3, 3, FIELDS, element_derivatives, damping_rows, forces=forces, matrix=matrix)

@@ -32,7 +32,7 @@ from ..model.tables import FIELD, PARTICLE_FIELD, STATE_SIZE
 from ..scene.checks import rotation_matrix
 from ..scene.motion import moves_by_command
 from ..scene.scene import Scene
-from ..simulation.clock import frame_times
+from ..simulation.clock import frame_times, require_few_frames
 from ..simulation.initial_conditions import CLOSED, NEARLY_DEPENDENT, redundant
 from ..simulation.methods.explicit import smooth_weights
 from ..simulation.recording import ledger, work_done
@@ -904,7 +904,8 @@ def threads_of(threads: int | None) -> int:
 
 
 def instants(end: float, frame_rate: float) -> np.ndarray:
-    """The times of the frames of `Simulation.advance`, s."""
+    """The times of the frames of `Simulation.advance`, s. Raises ValueError for too many."""
+    require_few_frames(end, frame_rate)
     return np.array(list(frame_times(0.0, frame_rate, end)))
 
 

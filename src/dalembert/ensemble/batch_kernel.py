@@ -17,10 +17,12 @@ import numpy as np
 
 from ..core.c_function import C_SIGNATURE, CHOOSE_ROWS, COMPLETE, MEASURE, call_pointer
 from ..core.jit import DISABLED, CFunction, cgutils, intrinsic, ir, njit, types
+from ..core.math3 import matvec_t, symvec, to_matrix
 from ..core.simd import copy
 from ..core.status import LARGEST, MAX_STEPS, NON_FINITE, OK
 from ..core.tables import column, part, table_at
 from ..dynamics.joint_space.mechanism import FORWARD_KINEMATICS, INVERSE_KINEMATICS, JointMechanism
+from ..dynamics.kinematics import load6
 from ..dynamics.mechanism import NOT_CLOSED
 from ..integrate.driver import Driver
 from ..integrate.state import CLOCK, PLAN
@@ -252,14 +254,15 @@ def check_start(worker):
     settings = system.settings[0]
     call_mechanism(MEASURE, 0.0, worker)
     if own.assemble == 0:
-        if worst_joint(system.error, system) > own.closed * settings.length:
+        apart, faster = misfit(worker) if own.joint != 0 else (0.0, 0.0)
+        if max(apart, worst_joint(system.error, system)) > own.closed * settings.length:
             return OPEN_AT_START
         speed, bodies = 0.0, system.bodies
         for i in range(settings.rigid):
             for k in range(7, 10):
                 if bodies[i].inverse_mass > 0.0:
                     speed = max(speed, abs(y[STATE_SIZE * i + k] / bodies[i].mass))
-        if worst_joint(system.rates, system) > own.closed * max(speed, settings.length):
+        if max(faster, worst_joint(system.rates, system)) > own.closed * max(speed, settings.length):
             return APART_AT_START
     if own.joint == 0 and settings.condition < own.dependent and system.hubs.shape[0] > 0:
         return DEPENDENT
@@ -276,6 +279,31 @@ def check_start(worker):
     if own.joint == 0 and settings.chooses != 0:
         return call_mechanism(CHOOSE_ROWS, 0.0, worker)
     return OK
+
+
+@njit
+def misfit(worker):
+    """How far the bodies of y are from where their joint coordinates put them, after it was measured: the largest component
+    of displacements (m) and turns (rad), and of differences of velocities (m/s, rad/s). Joints that are open or move apart
+    by so much refuse a run; see `initial_conditions.tree_residuals`."""
+    y, near, bodies = worker.y, worker.poses, worker.system.bodies
+    apart, faster = 0.0, 0.0
+    for i in range(worker.system.settings[0].rigid):
+        body, at = bodies[i], STATE_SIZE * i
+        if not body.inverse_mass > 0.0:
+            continue
+        same, opposite = 0.0, 0.0
+        for k in range(at + 3, at + 7):
+            same, opposite = max(same, abs(y[k] - near[k])), max(opposite, abs(y[k] + near[k]))
+        apart = max(apart, 2.0 * min(same, opposite))
+        for k in range(at, at + 3):
+            apart = max(apart, abs(y[k] - near[k]))
+            faster = max(faster, abs(y[k + 7] - near[k + 7]) * body.inverse_mass)
+        change = (y[at + 10] - near[at + 10], y[at + 11] - near[at + 11], y[at + 12] - near[at + 12])
+        q = (near[at + 3], near[at + 4], near[at + 5], near[at + 6])
+        turning = symvec(load6(body.inverse_inertia), matvec_t(to_matrix(q), change))
+        faster = max(faster, abs(turning[0]), abs(turning[1]), abs(turning[2]))
+    return apart, faster
 
 
 @njit

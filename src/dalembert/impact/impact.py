@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..integrate.driver import Driver
 from ..linalg.lcp import boxed
 from ..linalg.lcp_dantzig import OK
 from ..model.compile import Model
-from .contact_law import CONE, FREE, MARGIN, Rest, classify, classify_slow, solve
+from .contact_law import ACCEPTED, CONE, FREE, MARGIN, Rest, classify, classify_slow, solve
 from .features import (
     FRICTIONLESS,
     HOLD_LINES,
@@ -43,23 +44,33 @@ from .system import CLOSES, LEAVES, LETS_GO, MEETS, SLIPS, STOPS, TURNS, Contact
 #
 # simultaneous  Newton's hypothesis for all at once: u_n⁺ ≥ −e u_n ⊥ p_n ≥ 0, one complementarity problem. In the cradle of
 #               equal balls the first one recoils, and all others move: momentum and energy are conserved, but the shock is
-#               spread. Where Newton's law with friction would add energy (Kane's paradox), e is reduced just enough.
+#               spread. Where Newton's law with friction would add energy (Kane's paradox), e is reduced just enough. So it is
+#               where the law has no solution: what jams against a joint cannot leave with e times its speed, as the friction
+#               of leaving presses it on. Without restitution there is one: it stops.
 # sequential    Contacts one at a time, the one that closes fastest first, with j = −(1 + e) u_n / (J W Jᵀ)_nn, until none
 #               closes: the limit of contacts that are far stiffer than they are many. In the cradle the last ball takes the
 #               velocity.
 # poisson       All at once, in two phases: compression until none closes, then restitution with e times the impulses of
 #               compression. In the cradle it does what "simultaneous" does; with friction and with several contacts of one
 #               body it differs. With friction no proof is known that several contacts together add no energy by this
-#               hypothesis; thousands of random impacts have added none. Where one would, e is reduced just enough, as above.
+#               hypothesis; thousands of random impacts have added none. Where one would, or where there is no solution, e
+#               is reduced just enough, as above.
 
 
 ROUNDS = 100_000  # at most, of single impacts
 AGREE = 1e-4  # of the speeds: velocities of contacts that depend on each other agree no better
 TRIALS, SHARE = 60, 1e-12  # of the share of e: most of them, and how well it is found
+LEAST = 1e-6  # share of e: a smaller one that has a solution to `ACCEPTED` is rounding of one without restitution
 
 
-def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None) -> np.ndarray:
-    """Impulses (n, 3) with a = A p + b: p_n ≥ lower ⊥ a_n ≥ 0, |p_t| ≤ μ p_n against a_t. Raises NoSolution."""
+Law: TypeAlias = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+def coulomb(
+    matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.ndarray | None = None, agree: float = AGREE
+) -> np.ndarray:
+    """Impulses (n, 3) with a = A p + b: p_n ≥ lower ⊥ a_n ≥ 0, |p_t| ≤ μ p_n against a_t. Raises NoSolution where the error
+    of the natural map is more than `agree` of the speeds."""
     n = len(b)
     least = np.zeros(n) if lower is None else lower
     if not friction.any():
@@ -69,9 +80,10 @@ def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.n
             return np.column_stack([normals + least, np.zeros((n, 2))])
     kinds = np.where(friction > 0.0, CONE, FREE)
     p, change = solve(matrix, b, kinds, friction, np.zeros((n, 2)), least)
-    if not change <= AGREE:
+    if not change <= agree:
         raise NoSolution(
-            f"the impulses of {n} contacts have no solution: the last change was {change:.3g} of the speeds"
+            f"the impulses of {n} contact{'s' * (n != 1)} were not found: the velocities miss Coulomb's law by "
+            f"{change:.3g} of the largest speed"
         )
     return p
 
@@ -79,12 +91,12 @@ def coulomb(matrix: np.ndarray, b: np.ndarray, friction: np.ndarray, lower: np.n
 def simultaneous(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray) -> np.ndarray:
     """Impulses (n, 3), N s, of contacts with relative velocities u (n, 3), m/s, in their frames."""
 
-    def impulses(part: float) -> np.ndarray:
+    def impulses(part: float, agree: float = AGREE) -> np.ndarray:
         b = u.copy()
         b[:, 0] += part * e * np.minimum(u[:, 0], 0.0)
-        return coulomb(matrix, b, friction)
+        return coulomb(matrix, b, friction, None, agree)
 
-    return _dissipative(impulses, matrix, u)
+    return _dissipative(impulses, matrix, u, partial(_alone, simultaneous, matrix, u, e, friction))
 
 
 def sequential(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray) -> np.ndarray:
@@ -109,43 +121,90 @@ def poisson(matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarr
     compression = coulomb(matrix, u, friction)
     after = u + (matrix @ compression.ravel()).reshape(-1, 3)
 
-    def impulses(part: float) -> np.ndarray:
-        return compression + coulomb(matrix, after, friction, part * e * compression[:, 0])
+    def impulses(part: float, agree: float = AGREE) -> np.ndarray:
+        return compression + coulomb(matrix, after, friction, part * e * compression[:, 0], agree)
 
-    return _dissipative(impulses, matrix, u)
+    return _dissipative(impulses, matrix, u, partial(_alone, poisson, matrix, u, e, friction))
 
 
-def _dissipative(impulses: Callable[[float], np.ndarray], matrix: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """The impulses by the largest share of e, at most 1, that adds no energy. That share exists: without restitution
+def _alone(
+    law: Law, matrix: np.ndarray, u: np.ndarray, e: np.ndarray, friction: np.ndarray, some: np.ndarray
+) -> np.ndarray:
+    """The impulses of some of the contacts, by their numbers, which the others do not change."""
+    rows = (3 * some[:, None] + np.arange(3)).ravel()
+    return law(matrix[np.ix_(rows, rows)], u[some], e[some], friction[some])
+
+
+def _dissipative(
+    impulses: Callable[..., np.ndarray], matrix: np.ndarray, u: np.ndarray, alone: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """The impulses by the largest share of e, at most 1, that has a solution and adds no energy. That share exists: without
+    restitution
 
         ΔT = p·u + ½ pᵀA p = p·u⁺ − ½ pᵀA p ≤ p_t·u_t⁺ − ½ pᵀA p ≤ 0,
 
-    as p_n u_n⁺ = 0 and friction opposes sliding. The energy is continuous in the share where the impulses are."""
+    as p_n u_n⁺ = 0 and friction opposes sliding. The energy is continuous in the share where the impulses are.
+
+    impulses : of a share of e, and of the error that is accepted. Where the whole of e has no solution, a share must have
+    one to `ACCEPTED`: a bounce below the error that is accepted else would be none. alone : the impulses of a group of
+    contacts that others do not change; e is reduced by group. Raises NoSolution where none is found without restitution.
+    """
 
     def gain(p: np.ndarray) -> float:
         return float(np.sum(p * u) + 0.5 * p.ravel() @ matrix @ p.ravel())
 
-    p = impulses(1.0)
+    agree, above = AGREE, np.inf
+    try:
+        p = impulses(1.0)
+    except NoSolution:
+        agree, p = ACCEPTED, impulses(0.0)
+    else:
+        above = gain(p)
     rounding = 1e-12 * float(np.sum(np.abs(p * u)))
-    above = gain(p)
     if above <= rounding:
         return p
-    best = impulses(0.0)
+    groups = _groups(matrix)
+    if len(groups) > 1:
+        for some in groups:
+            p[some] = alone(some)
+        return p
+    stopped = best = impulses(0.0)
     low, high, below = 0.0, 1.0, gain(best)
     for step in range(TRIALS):  # by secants, and each third time by halves
-        if below >= -rounding or high - low <= SHARE:
+        if high - low <= SHARE or (below >= -rounding and np.isfinite(above)):
             break
-        middle = 0.5 * (low + high) if step % 3 == 2 else low - (high - low) * below / (above - below)
-        p = impulses(middle)
+        by_halves = step % 3 == 2 or not np.isfinite(above)
+        middle = 0.5 * (low + high) if by_halves else low - (high - low) * below / (above - below)
+        try:
+            p = impulses(middle, agree)
+        except NoSolution:
+            high, above = middle, np.inf
+            continue
         now = gain(p)
         if now <= rounding:
             low, below, best = middle, now, p
         else:
             high, above = middle, now
-    return best
+    return best if low > LEAST or agree == AGREE else stopped
 
 
-LAWS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+def _groups(matrix: np.ndarray) -> list[np.ndarray]:
+    """The numbers of the contacts whose impulses change each other's velocities, by group."""
+    n = len(matrix) // 3
+    acts = np.abs(matrix).reshape(n, 3, n, 3).max(axis=(1, 3)) > 0.0
+    left, groups = set(range(n)), []
+    while left:
+        group: set[int] = set()
+        new = {min(left)}
+        while new:
+            group |= new
+            new = {int(k) for i in new for k in np.flatnonzero(acts[i])} - group
+        groups.append(np.array(sorted(group)))
+        left -= group
+    return groups
+
+
+LAWS: dict[str, Law] = {
     "simultaneous": simultaneous,
     "sequential": sequential,
     "poisson": poisson,
@@ -299,6 +358,7 @@ FEATURES = ("kind", "i", "j", "a", "b", "point_i", "axis_i", "point_j", "axis_j"
 MOST_JAMS = 10  # at one instant
 PIVOT = 1e-2  # of the speeds of other slow contacts: a body turns about one that is so slow
 SAME_POINT = 1e-3  # of the size: points of one pair that are nearer are one contact
+NAMED = 3  # pairs of bodies that a message names
 
 
 class EventSettings(NamedTuple):
@@ -527,12 +587,26 @@ class Impact:
         matrix, free = self.matrix()
         velocity = np.where(np.abs(touches.velocity) > 0.1 * tiny, touches.velocity, 0.0)
         restitution = self.log.restitution(self._driver.time, touches, velocity[:, 0], free[:, 0], tiny)
-        impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
+        try:
+            impulse = self._law(matrix, velocity, restitution, np.array(touches.friction))
+        except NoSolution as error:
+            raise NoSolution(self._unsolved(np.flatnonzero(velocity[:, 0] < -tiny), error)) from None
         after = touches.velocity + (matrix @ impulse.ravel()).reshape(-1, 3)
         self._book(y, impulse, 0.5 * (touches.velocity + after))
         for k in np.flatnonzero(touches.velocity[:, 0] < -tiny):
             touch = touches[k]
             self.log.add(self._driver.time, IMPACT, touch, touch.frame.reshape(3, 3).T @ impulse[k])
+
+    def _unsolved(self, which: np.ndarray, error: NoSolution) -> str:
+        """What a run that ends says of the impulses of some contacts that were not found, by their numbers (n,)."""
+        rows = self.system.tables.touches.view(TOUCH, np.ndarray)
+        pairs = dict.fromkeys((self.name(rows[k], "j"), self.name(rows[k], "i")) for k in which)
+        names = ", ".join(f"{a!r} and {b!r}" for a, b in list(pairs)[:NAMED])
+        more = f" and {len(pairs) - NAMED} more pairs" if len(pairs) > NAMED else ""
+        return (
+            f"the impact of {names}{more} at t = {self._driver.time:.9g} s is not solved: {error}; reduce the friction of "
+            "what meets there, or use method='time_stepping'"
+        )
 
     # Rest -------------------------------------------------------------------------------------------------------------
 
@@ -591,7 +665,10 @@ class Impact:
         velocity = np.where(np.abs(table.velocity) > 0.1 * tiny, table.velocity, 0.0)
         fastest = max(float(np.abs(free).max()), 1e-300)
         step = JAM_STEP * speed / fastest
-        impulse = coulomb(matrix, velocity + step * free, np.array(table.friction))
+        try:
+            impulse = coulomb(matrix, velocity + step * free, np.array(table.friction))
+        except NoSolution as error:
+            raise NoSolution(self._unsolved(np.arange(len(table)), error)) from None
         change = (matrix @ impulse.ravel()).reshape(-1, 3)
         if np.abs(change).max() < JAMS * step * fastest:
             return np.asarray(impulse / step)

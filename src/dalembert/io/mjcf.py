@@ -531,7 +531,7 @@ def add_equality(
     reader: MjcfReader, built: Built, element: Element, tendons: dict[str, Tendon], warnings: Warnings
 ) -> None:
     """A ball joint, a weld or a gear; a warning for what is none."""
-    attributes = reader.defaults.of(element, None)
+    attributes = reader.defaults.of(element, None, "equality")  # not the defaults of <joint>
     if not attributes.flag("active", True):
         warnings.add(element, "it is not active, and left out")
         return

@@ -259,7 +259,13 @@ class UrdfReader:
             lower, upper = (attributes.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
             if lower < upper:
                 axis.lower, axis.upper = lower, upper
-            elif "lower" in attributes or "upper" in attributes:
+            elif "lower" not in attributes and "upper" not in attributes:
+                self.warnings.add(
+                    limit,
+                    f"joint {name!r} has a <limit> without lower and upper, which by the specification locks it at 0; "
+                    "here it has no stops: give its range, or make it fixed or continuous",
+                )
+            else:
                 self.warnings.add(
                     limit, f"lower {lower:g} and upper {upper:g} are an empty range; joint {name!r} has no stops"
                 )

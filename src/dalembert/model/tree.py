@@ -242,18 +242,23 @@ def _steps(joint: Joint, turned: bool) -> list[tuple[int, np.ndarray, str]]:
 
 def _require_closed(joint: Joint) -> None:
     """Raises ValueError for a joint that does not fit the pose of its bodies."""
+    rows: list[float] = []
+    is_open = False
     for part in joint.parts:
         gap = part.point_b - part.point_a
-        error = {
-            "point": np.linalg.norm(gap),
-            "plane": abs(part.axis_a @ gap - part.value),
-            "dot": abs(part.axis_a @ part.axis_b - part.value),
+        errors = {
+            "point": gap.tolist(),
+            "plane": [float(part.axis_a @ gap) - part.value],
+            "dot": [float(part.axis_a @ part.axis_b) - part.value],
         }[part.kind]
-        if error > CLOSED * max(1.0, float(np.abs(part.point_a).max())):
-            raise ValueError(
-                f"joint {joint.name!r} is open at the start by {error:.3g}; correct the poses or its points: joint "
-                "coordinates start at the initial poses"
-            )
+        is_open |= bool(np.linalg.norm(errors) > CLOSED * max(1.0, float(np.abs(part.point_a).max())))
+        rows += errors
+    if is_open:
+        size = joint.error_text(np.array(rows))
+        raise ValueError(
+            f"joint {joint.name!r} is open at the start by {size}; correct the poses or its "
+            f"{'axes' if size.endswith('degrees') else 'points'}: joint coordinates start at the initial poses"
+        )
 
 
 class _Step(NamedTuple):

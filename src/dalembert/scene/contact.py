@@ -312,6 +312,13 @@ class ContactMethods:
 
         Raises ValueError for an unknown name or a coefficient out of range.
         """
+        for item in (a, b):
+            if isinstance(item, str) or any(item is own for own in (*self.bodies.values(), *self.obstacles.values())):
+                continue
+            raise ValueError(
+                f"set_contact: {getattr(item, 'name', item)!r:.80} is not a body or obstacle of this scene; give a name, or "
+                "what add_body or add_obstacle of this scene returned"
+            )
         names = [item if isinstance(item, str) else item.name for item in (a, b)]
         owners: list[Touching] = [*self.bodies.values(), *self.obstacles.values()]
         groups = {item.group for item in owners} - {""}

@@ -117,6 +117,25 @@ class Joint:
         one = self.coupling is not None or self.prescribed is not None or self.cable is not None
         return 1 if one else sum(part.rows for part in self.parts)
 
+    def error_text(self, rows: np.ndarray, rate: bool = False) -> str:
+        """The largest error, with its unit, from those of the rows; of axes, the angle between where one is and where it
+        belongs. rate : whether they are rates of errors."""
+        rows = np.where(np.isfinite(rows), np.abs(rows), np.inf)
+        worst, parts = int(np.argmax(rows)), [part for part in self.parts for _ in range(part.rows)]
+        unit = "m"
+        if self.custom is not None:
+            unit = ""
+        elif self.prescribed is not None:
+            unit = "rad" if self.prescribed.coordinate == "angle" else "m"
+        elif self.coupling is not None:
+            unit = "rad" if self.coupling.joints[1].angle else "m"
+        elif parts and parts[worst].kind == "dot":
+            if not rate:
+                sine = np.linalg.norm([row for row, part in zip(rows, parts, strict=True) if part.kind == "dot"])
+                return f"{np.degrees(np.arcsin(min(1.0, float(sine)))):.3g} degrees"
+            unit = "rad"
+        return f"{rows[worst]:.3g} {unit}{'/s' if rate else ''}".strip()
+
     def coordinate_name(self, which: str) -> str:
         """Name of its "angle", "displacement" or "parameter": the joint's own, with the kind after it where it has both."""
         return f"{self.name}.{which}" if self.angle and self.displacement else self.name

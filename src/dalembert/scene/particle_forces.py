@@ -147,7 +147,8 @@ class ParticleForceMethods:
         (k/l) κ², where κ = 2 tan(φ/2) for the turning angle φ, and l is the mean of the two lengths (Bergou et al.
         2008).
 
-        triples : (m, 3) indices, in order along the thread. stiffness : k = E I, N m²; damping : N m s.
+        triples : (m, 3) indices, in order along the thread. stiffness : k = E I, N m². damping : c, N m s, of κ, as k/l
+        is its stiffness: c = τ k/l damps as `thread` does with the time τ, with any number of particles.
         """
         from ..energies.bending import Bending
 
@@ -162,8 +163,8 @@ class ParticleForceMethods:
         stiffness: NumbersLike,
         damping: NumbersLike = 0.0,
     ) -> ParticleForce:
-        """Add resistance of triangles to changes of their area A. Energy: ½ k (A − A₀)²/A₀, stiffness k in N/m, damping
-        in N s/m³.
+        """Add resistance of triangles to changes of their area A. Energy: ½ k (A − A₀)²/A₀, stiffness k in N/m. Power of
+        damping: c Ȧ²/A₀, damping c in N s/m.
         """
         from ..energies.area import Areas
 
@@ -178,8 +179,8 @@ class ParticleForceMethods:
         stiffness: NumbersLike,
         damping: NumbersLike = 0.0,
     ) -> ParticleForce:
-        """Add resistance of tetrahedra to changes of their volume V. Energy: ½ k (V − V₀)²/V₀, stiffness k in Pa,
-        damping in N s/m⁵.
+        """Add resistance of tetrahedra to changes of their volume V. Energy: ½ k (V − V₀)²/V₀, stiffness k in Pa.
+        Power of damping: c V̇²/V₀, damping c in Pa s.
         """
         from ..energies.volume import Volumes
 

@@ -79,7 +79,8 @@ class SoftBodyMethods:
         stiffness = finite(owner, "bend", bend, 0.0)
         if stiffness > 0.0 and x.shape[1] > 2:
             triples = np.stack([number[:, :-2].ravel(), number[:, 1:-1].ravel(), number[:, 2:].ravel()], axis=1)
-            self.bending(f"{name} bend", group, triples, stiffness=stiffness, damping=tau * stiffness)
+            of_node = share[:, 1:-1].ravel()  # m of thread, by which `bending` divides the stiffness alone
+            self.bending(f"{name} bend", group, triples, stiffness=stiffness, damping=tau * stiffness / of_node)
         return group
 
     def rods(self, name: str, particles: str | Particles, pairs: NumbersLike) -> list[Joint]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 
 ROUNDING = 1e-12  # of a time: thousands of roundings of 1e-16
+MOST_FRAMES = 1e8  # of one call: hours of computing, and the memory of a large computer
 SAME_FRAME = 1e-6  # of the interval between frames: times closer than this are one frame
 
 
@@ -37,6 +38,17 @@ class AskedTime:
 def slack(time: float) -> float:
     """The rounding error (s) by which a run to a time (s) may miss it."""
     return ROUNDING * max(1.0, abs(time))
+
+
+def require_few_frames(duration: float, rate: float, step: float | None = None) -> None:
+    """Raises ValueError for more frames than `MOST_FRAMES`. duration : s; rate : Hz; step : s, of a method with fixed steps,
+    each of which ends in one frame at most."""
+    frames = duration * (rate if step is None else min(rate, 1.0 / step))
+    if frames > MOST_FRAMES:
+        raise ValueError(
+            f"frame_rate is {rate:.6g} Hz, so that {frames:.3g} frames would be recorded in {duration:.6g} s; give a lower "
+            "frame_rate, or a shorter duration"
+        )
 
 
 def next_frame(time: float, rate: float) -> float:

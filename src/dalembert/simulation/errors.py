@@ -143,12 +143,13 @@ def culprit_of(simulation: Any) -> str | None:
 
 
 def _worst_joint(simulation: Any) -> str:
-    system, names = simulation._system, simulation.model.joint_names
+    system, model = simulation._system, simulation.model
     rows = np.where(np.isfinite(system.error), np.abs(system.error), np.inf)
     firsts = np.array(system.joints.row, dtype=np.int64)
-    worst = np.maximum.reduceat(rows, firsts)
-    index = int(np.argmax(worst))
-    return f"{names[index]!r} (error {worst[index]:.3g} m)"
+    index = int(np.argmax(np.maximum.reduceat(rows, firsts)))
+    first, count = int(firsts[index]), int(system.joints.rows[index])
+    name = model.joint_names[index]
+    return f"{name!r} (error {model.scene.joints[name].error_text(system.error[first : first + count])})"
 
 
 def _coincident(simulation: Any) -> str:

@@ -3,14 +3,20 @@ and forces."""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..core.c_function import COMPLETE, MEASURE, NOT_A_NUMBER
 from ..core.status import NON_FINITE, OK
+from ..dynamics.joint_space.mechanism import JointMechanism, rows_of
 from ..dynamics.mechanism import NOT_CLOSED, Mechanism
 from ..model.compile import Model
 from ..model.graph import POINT_SIZE
 from ..model.tables import FEEDBACK, LEDGER, PENALTY, PROJECTION, System
+from ..scene.body import WORLD, Body
+from ..scene.checks import rotation_matrix
+from ..scene.joint import Joint
 from .errors import event_values
 from .recording import Recorder
 from .registry import Method, not_negative
@@ -18,6 +24,8 @@ from .state import State
 
 HOLD = {"projection": PROJECTION, "feedback": FEEDBACK, "penalty": PENALTY}
 CLOSED = 1e-6  # of the size of the model: joints that are open by more are rejected
+FITS = 1e-3  # of that: bodies that are no further from where joint coordinates put them fit their joints
+ASSEMBLE = "or pass assemble=True to close it by the smallest change"
 NEARLY_DEPENDENT = 1e-9  # pivot ratio of J W Jᵀ: below, rows are dependent to rounding
 
 
@@ -48,18 +56,23 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
     assemble : whether open joints are closed. Returns a status. Raises ValueError for joints that are open, or move apart, or
     cannot be closed.
     """
+    length = model.length
     found = _residuals(model, mechanism, y)
     if found is None:
-        return int(mechanism(MEASURE, 0.0, y, dydt)) or NON_FINITE
-    worst, rates = found
-    length = model.length
+        status = int(mechanism(MEASURE, 0.0, y, dydt)) or NON_FINITE
+        found = Residuals(model, mechanism)
+        if found.worst.size and np.isfinite(found.worst).all() and found.worst.max() > CLOSED * length:
+            raise ValueError(_open(model, found, assemble, ""))  # axes at right angles to where they belong
+        return status
     settings = mechanism.system.settings[0]
     if not assemble:
-        if worst.size and worst.max() > CLOSED * length:
-            raise ValueError(_open(model, "is open", worst, "m", "the poses or the joint's points"))
+        if model.tree is not None and isinstance(mechanism, JointMechanism):
+            found.add_tree(*tree_residuals(mechanism, y))
+        if found.worst.size and found.worst.max() > CLOSED * length:
+            raise ValueError(_open(model, found))
         speed = float(np.abs(State(model, y, 0.0).velocity).max(initial=0.0))
-        if rates.size and rates.max() > CLOSED * max(speed, length):
-            raise ValueError(_open(model, "moves apart", rates, "m/s", "the velocities"))
+        if found.worst_rates.size and found.worst_rates.max() > CLOSED * max(speed, length):
+            raise ValueError(_apart(model, found))
     if settings.hold == PROJECTION:
         status = mechanism(COMPLETE, 0.0, y, dydt)
         if status not in (OK, NOT_CLOSED):
@@ -67,9 +80,8 @@ def set_out(model: Model, mechanism: Mechanism, y: np.ndarray, dydt: np.ndarray,
         found = _residuals(model, mechanism, y)
         if found is None:
             return NON_FINITE
-        worst, rates = found
-        if status != OK or (worst.size and worst.max() > CLOSED * length):
-            raise ValueError(_open(model, "cannot be closed", worst, "m", "the poses, which are too far from closing"))
+        if status != OK or (found.worst.size and found.worst.max() > CLOSED * length):
+            raise ValueError(_open(model, found, True))
         y[-ledger_size(model) :] = 0.0
     settings.deficient = int(_dependent(mechanism, y, dydt))
     return OK
@@ -96,21 +108,149 @@ def look_at_events(model: Model, y: np.ndarray) -> int:
     return NOT_A_NUMBER if np.isnan(event_values(model, 0.0, y)).any() else OK
 
 
-def _residuals(model: Model, mechanism: Mechanism, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+# Errors of joints ------------------------------------------------------------------------------------------------------
+
+
+class Residuals:
+    """Errors of the joints and of their rates at the state that `mechanism` measured last. worst, worst_rates : (joints,),
+    the largest of each joint. Joints of a tree have none, unless they are given: `tree_residuals`."""
+
+    def __init__(self, model: Model, mechanism: Mechanism) -> None:
+        system, count = mechanism.system, len(model.joint_names)
+        self._joints = model.graph.joints
+        self._rows = [np.array(system.error), np.array(system.rates)]
+        self._tree: list[list[np.ndarray]] = [[], []]
+        self.worst, self.worst_rates = np.zeros(count), np.zeros(count)
+        if len(self._joints):
+            firsts, active = np.array(self._joints["row"], np.int64).reshape(-1), system.joints.active
+            for worst, rows in zip((self.worst, self.worst_rates), self._rows, strict=True):
+                worst[: len(firsts)] = np.maximum.reduceat(np.abs(rows), firsts) * active
+
+    def add_tree(self, errors: list[np.ndarray], rates: list[np.ndarray]) -> None:
+        """Put in the errors of the joints of a tree, which come last, by joint and row; none if these are empty."""
+        self._tree = [errors, rates]
+        for worst, values in zip((self.worst, self.worst_rates), self._tree, strict=True):
+            if values:
+                worst[len(self._joints) :] = [np.abs(rows).max(initial=0.0) for rows in values]
+
+    def rows(self, joint: int, rate: bool = False) -> np.ndarray:
+        """The errors of a joint by its rows, or their rates."""
+        if joint >= len(self._joints):
+            return self._tree[rate][joint - len(self._joints)]
+        first, count = int(self._joints["row"][joint]), int(self._joints["rows"][joint])
+        return self._rows[rate][first : first + count]
+
+
+def _residuals(model: Model, mechanism: Mechanism, y: np.ndarray) -> Residuals | None:
     """Errors of the joints and of their rates; None where the state cannot be measured."""
-    recorder = Recorder(model, mechanism)
-    if not recorder.record(0.0, y):
-        return None
-    return recorder.frames["joint_error"][0], recorder.frames["joint_velocity_error"][0]
+    return Residuals(model, mechanism) if Recorder(model, mechanism).record(0.0, y) else None
 
 
-def _open(model: Model, what: str, errors: np.ndarray, unit: str, cause: str) -> str:
-    worst = int(np.nanargmax(np.where(np.isfinite(errors), errors, np.inf)))
-    name = model.joint_names[worst]
-    return (
-        f"joint {name!r} {what} at the start by {errors[worst]:.3g} {unit}; correct {cause}, "
-        "or pass assemble=True to close it by the smallest change"
+class _Motion(NamedTuple):
+    """Where what was at x0 (3,) m with the rotation R0 (3, 3) is now, and its velocities (3,) in m/s and rad/s."""
+
+    x: np.ndarray
+    turn: np.ndarray  # (3, 3), R R0ᵀ
+    x0: np.ndarray
+    v: np.ndarray
+    omega: np.ndarray
+
+    def point(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where a point of it is now, and its velocity."""
+        arm = self.turn @ (initial - self.x0)
+        return self.x + arm, self.v + np.cross(self.omega, arm)
+
+    def axis(self, initial: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of a vector that is fixed in it."""
+        now = self.turn @ initial
+        return now, np.cross(self.omega, now)
+
+
+def tree_residuals(mechanism: JointMechanism, y: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Errors of the joints of the tree and of their rates, by joint and row, at the state y of the bodies, as in maximal
+    coordinates. `mechanism` has measured y, and so found the joint coordinates nearest to it: links without mass, and
+    bodies that move by command, are where these say. Empty where the bodies are there as well."""
+    model, layout = mechanism.model, mechanism.layout
+    given, near = State(model, y, 0.0), State(model, mechanism.tables.y, 0.0)
+    moved = [body.motion is not None for body in model.scene.bodies.values()]
+    turn = np.minimum(
+        np.abs(given.orientation - near.orientation).max(axis=1, initial=0.0),
+        np.abs(given.orientation + near.orientation).max(axis=1, initial=0.0),
     )
+    differences = [
+        np.abs(given.position - near.position).max(axis=1, initial=0.0), model.length * turn,
+        np.abs(given.velocity - near.velocity).max(axis=1, initial=0.0),
+        model.length * np.abs(given.angular_velocity - near.angular_velocity).max(axis=1, initial=0.0),
+    ]  # fmt: skip
+    if np.where(moved, 0.0, differences).max(initial=0.0) <= FITS * CLOSED * model.length:
+        return [], []
+    return _errors_of_parts(layout.joints, _motions(mechanism, given))
+
+
+def _motions(mechanism: JointMechanism, given: State) -> dict[Any, _Motion]:
+    """The motions of bodies and links, and of the world."""
+    kinematics, rows = mechanism.system.kinematics, rows_of(mechanism.model, mechanism.layout)
+    v, omega = np.array(given.velocity), np.array(given.angular_velocity)
+    motions = {WORLD: _Motion(np.zeros(3), np.eye(3), *np.zeros((3, 3)))}
+    for item, row in rows.items():
+        if isinstance(item, Body) and item.motion is None:
+            x, rotation = given.position[row], rotation_matrix(given.orientation[row])
+            motions[item] = _Motion(x, rotation @ item.rotation.T, np.asarray(item.position), v[row], omega[row])
+        else:
+            kin = kinematics[row]
+            turn = np.array(kin.rotation).reshape(3, 3) @ item.rotation.T
+            motions[item] = _Motion(
+                np.array(kin.x), turn, np.asarray(item.position), np.array(kin.v), np.array(kin.omega)
+            )
+    return motions
+
+
+def _errors_of_parts(joints: list[Joint], motions: dict[Any, _Motion]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Errors of joints and their rates, by joint and row."""
+    errors, rates = [], []
+    for joint in joints:
+        a, b = motions[joint.a], motions[joint.b]
+        error: list[float] = []
+        rate: list[float] = []
+        for part in joint.parts:
+            (at_a, v_a), (at_b, v_b) = a.point(part.point_a), b.point(part.point_b)
+            (axis_a, turn_a), (axis_b, turn_b) = a.axis(part.axis_a), b.axis(part.axis_b)
+            gap, opening = at_b - at_a, v_b - v_a
+            if part.kind == "point":
+                error += gap.tolist()
+                rate += opening.tolist()
+            elif part.kind == "plane":
+                error.append(float(axis_a @ gap) - part.value)
+                rate.append(float(axis_a @ opening + turn_a @ gap))
+            else:
+                error.append(float(axis_a @ axis_b) - part.value)
+                rate.append(float(turn_a @ axis_b + axis_a @ turn_b))
+        errors.append(np.array(error))
+        rates.append(np.array(rate))
+    return errors, rates
+
+
+def _open(model: Model, found: Residuals, assembled: bool = False, or_else: str = f", {ASSEMBLE}") -> str:
+    """What to say of the joint that is most open. assembled : whether it was to be closed. or_else : the other way out."""
+    worst = _largest(found.worst)
+    joint = model.scene.joints[model.joint_names[worst]]
+    size = joint.error_text(found.rows(worst))
+    what = "the poses or the joint's axes" if size.endswith("degrees") else "the poses or the joint's points"
+    if assembled:
+        return f"joint {joint.name!r} cannot be closed at the start by {size}; correct {what}, which are too far from closing"
+    return f"joint {joint.name!r} is open at the start by {size}; correct {what}{or_else}"
+
+
+def _apart(model: Model, found: Residuals) -> str:
+    """What to say of the joint that moves apart fastest."""
+    worst = _largest(found.worst_rates)
+    joint = model.scene.joints[model.joint_names[worst]]
+    speed = joint.error_text(found.rows(worst, True), rate=True)
+    return f"joint {joint.name!r} moves apart at the start by {speed}; correct the velocities, {ASSEMBLE}"
+
+
+def _largest(errors: np.ndarray) -> int:
+    return int(np.nanargmax(np.where(np.isfinite(errors), errors, np.inf)))
 
 
 # Release of a joint or a force ----------------------------------------------------------------------------------------

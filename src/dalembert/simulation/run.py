@@ -17,7 +17,7 @@ from ..model.compile import Model
 from ..scene.scene import Event
 from ..sensors.sampling import Sensors
 from . import checkpoint
-from .clock import AskedTime, frame_times, next_frame
+from .clock import AskedTime, frame_times, next_frame, require_few_frames
 from .constraint_system import ConstraintSolver
 from .errors import failure, raised
 from .initial_conditions import ledger_size
@@ -107,6 +107,7 @@ class Advancing:
     _dydt: np.ndarray
     _asked: AskedTime
     _turn: Turn
+    _clock: Any  # of a controller; None without one
     _advancing: bool
     _lent: bool
     _seen: np.ndarray | None
@@ -158,6 +159,8 @@ class Advancing:
         thread or by a call that one of its own functions is part of.
         """
         seconds = positive("duration", duration, "s")
+        if not self.model.events and self._clock is None and progress is None:  # which may end it earlier
+            require_few_frames(seconds, self.frame_rate, self.settings["dt"])
         with self._turn:
             self._warn_of_long_steps(seconds)
             self._record_now()

@@ -180,6 +180,10 @@ class Gear(Composition):
                 raise ValueError(
                     f"{resolver.owner}: {joint.kind} {joint.name!r} has no single coordinate; couple hinges or sliders"
                 )
+        if j1 is j2:
+            raise ValueError(
+                f"{resolver.owner}: both joints are {j1.name!r}, which would be locked; couple two joints, or weld its bodies"
+            )
         coupling = Coupling((j1, j2), resolver.number("ratio", self.ratio))
         return Joint(name, self.kind, j1.b, j2.b, [], j2.at, coupling=coupling)
 
