@@ -53,3 +53,38 @@ def test_a_heavy_body_behind_a_light_one_is_no_wall():
     solution = dal.solve_contact(masses, jacobian, np.zeros(12), 0.5, offset=offset)
     assert solution.converged
     np.testing.assert_allclose(solution.velocity[[0, 6]], 1.0, rtol=1e-6)
+
+
+def squeeze(friction, restitution, **settings):
+    """A box between two jaws that close by half a millimetre too much on each side, and rise. Returns the run."""
+    scene = dal.Scene("vice", material=dal.Material(friction, restitution))
+    scene.add_obstacle("floor", dal.HalfSpace())
+    for name, x in (("left", -0.127), ("right", 0.127)):
+        scene.add_body(name, dal.Box(0.05, 0.2, 0.2), motion="set", position=(x, 0, 0.12))
+    scene.add_body("box", dal.Box(0.2, 0.15, 0.2), mass=1.0, position=(0, 0, 0.1))
+    run = dal.Simulation(scene, **settings)
+    for x, z, time in ((0.05, 0.0, 0.05), (0.0, 0.1, 0.1)):
+        run.set_motion("left", velocity=(x, 0, z))
+        run.set_motion("right", velocity=(-x, 0, z))
+        run.advance(time)
+    return run
+
+
+@pytest.mark.filterwarnings("ignore::dalembert.SimulationWarning")
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.parametrize("friction", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize(
+    "settings",
+    [{"dt": 1e-3}, {"dt": 2e-3}, {"dt": 1e-3, "coordinates": "joint"}, {"dt": 1 / 240, "solver": "converging"},
+     {"dt": 1e-3, "solver": "converging"}],
+    ids=str,
+)  # fmt: skip
+def test_jaws_that_close_too_far_do_not_shoot_out_what_they_hold(settings, friction, restitution):
+    """The faces are parallel but for rounding, and there are velocities that satisfy the law: thousands of metres a second
+    along the faces. They are no result; the box stays, overlaps, and the steps count as unsolved."""
+    run = squeeze(friction, restitution, **settings)
+    box = run["box"]
+    assert np.abs(box.position - (0, 0, 0.1)).max() < 0.02
+    assert np.linalg.norm(box.velocity) < 0.2
+    assert run.report.contact.unsolved > 0
+    assert run.report.contact.penetration < 2e-3

@@ -318,10 +318,10 @@ SWEEPS, LEAST_SWEEPS, SWEPT = 300, 20, 20000  # most and least sweeps; in betwee
 
 
 @njit
-def sweep_contacts(problem):
-    """Sweeps over all contacts and rows from the best iterate, and the result if it is better."""
+def sweep_contacts(most, problem):
+    """At most so many sweeps over all contacts and rows from the best iterate, and the result if it is better."""
     step = problem.step[0]
-    sweeps = min(SWEEPS, max(LEAST_SWEEPS, SWEPT // max(1, step.contacts)))
+    sweeps = min(most, max(LEAST_SWEEPS, SWEPT // max(1, step.contacts)))
     load_best(problem)
     for i in range(step.contacts):
         cone = problem.cones[i]

@@ -18,7 +18,7 @@ from ..core.tables import TableFunction, table_at
 from ..linalg.supernodal_analysis import grown
 from .cone_interior_point import HALF, run_interior
 from .cone_iterate import load_best, needs_impulses, prepare, store_best
-from .cone_multipliers import run_multipliers, sweep_contacts
+from .cone_multipliers import SWEEPS, run_multipliers, sweep_contacts
 from .cone_problem import NEED_MORE, NOT_CONVERGED, NOT_FINITE, SOLVED, ConeProblem, evaluate, measure, plan_matrix
 from .jamming import is_jammed
 
@@ -61,7 +61,7 @@ def run(problem):
         if start == 1 and is_jammed(problem):
             break
         if start > 1:
-            sweep_contacts(problem)
+            sweep_contacts(SWEEPS, problem)
             run_multipliers(problem, MULTIPLIERS)
         if step.residual > step.tolerance:
             run_start(start, jammed, problem)

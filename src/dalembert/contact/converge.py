@@ -36,6 +36,7 @@ from .island_problem import (
     describe_island,
     room_of_problem,
 )
+from .jamming import escapes, hold
 from .patches import FACTORIZATIONS, WELL, apply_impulses, find_patch
 from .position_correction import overlap_of_aim
 from .solvers import SOLVERS, ContactSolver
@@ -239,6 +240,8 @@ def solve_loaded(work):
     status = solve_problem(work.problem)
     if status == NEED_MORE:
         return NEED_ROOM
+    if status != NOT_FINITE and escapes(work.problem):
+        hold(work.problem)
     return NON_FINITE if status == NOT_FINITE else OK
 
 

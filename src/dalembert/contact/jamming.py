@@ -9,18 +9,26 @@ impulses z of the friction cones, and multipliers λ of rows that are equations 
     and so      |w|_M ≥ −c / |Jᵀ z + gᵀ λ|_W,     W = M⁻¹.
 
 If this speed is many times that of what moves, no solution is near, and more iterations do not find one.
+
+Or they find one that is as bad: between two jaws whose faces are parallel but for rounding, the velocities that the law asks
+for are those of a body that slips out sideways, at thousands of metres a second. So speeds that exceed all that drive the
+step so far are no result. A few sweeps without warm start replace them: bodies overlap as far as the motion makes them, and
+the step counts as unsolved.
 """
 
 import math
 
-from ..core.jit import njit
-from ..core.math3 import add, dot, load3, norm
+from ..core.jit import inlined, njit
+from ..core.math3 import add, dot, load3, norm, store3
 from ..core.simd import load, store
 from .cone import tangent_norm
-from .cone_iterate import is_fixed, load_best
-from .cone_problem import LEFT, POINT, contact_rate, push_contact, push_row
+from .cone_iterate import is_fixed, load_best, store_best
+from .cone_multipliers import sweep_contacts
+from .cone_problem import HUGE, LEFT, POINT, contact_rate, evaluate, push_contact, push_row
 
 JAMMED = 100.0  # times the speeds of the step, in the metric of masses: such bodies cannot give way
+ESCAPES = 1e3  # times all speeds that drive the step, likewise: what gives way so fast is no result
+HELD = 20  # sweeps in place of such a result
 
 
 @njit
@@ -68,3 +76,46 @@ def square_of(problem, matrices, at):
                 row += load(matrices, block.mass + r * block.speeds + k) * load(problem.vectors, at + block.first + k)
             value += load(problem.vectors, at + block.first + r) * row
     return value
+
+
+@njit
+def escapes(problem):
+    """Whether the speeds of the result, which is the iterate, exceed by far all that drive the step: those without impulses
+    and those that contacts and rows ask for."""
+    step, vectors, driven = problem.step[0], problem.vectors, 0.0
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        if cone.compliance > 0.0:
+            driven += (norm(load3(cone.offset)) + abs(cone.bias)) / math.sqrt(cone.compliance)
+    for i in range(step.rows):
+        row = problem.rows[i]
+        if not is_fixed(row):
+            driven += abs(row.target) / math.sqrt(row.response)
+            driven += math.sqrt(row.response) * max(bounded(row.least), bounded(row.most))
+    base = LEFT * step.speeds
+    for k in range(step.speeds):
+        store(vectors, base + k, load(problem.free, k))
+    driven += math.sqrt(square_of(problem, problem.masses, base))
+    return square_of(problem, problem.masses, POINT) > (ESCAPES * driven) ** 2
+
+
+@inlined
+def bounded(bound):
+    """The size of a bound of an impulse; 0 of none."""
+    return abs(bound) if abs(bound) < math.inf else 0.0
+
+
+@njit
+def hold(problem):
+    """A few sweeps without warm start become the result."""
+    step = problem.step[0]
+    for i in range(step.contacts):
+        store3(problem.cones[i].p, (0.0, 0.0, 0.0))
+    for i in range(step.rows):
+        row = problem.rows[i]
+        row.force = min(row.most, max(row.least, 0.0))
+    for k in range(step.speeds):
+        store(problem.vectors, POINT * step.speeds + k, load(problem.free, k))
+    step.residual = HUGE
+    store_best(problem, evaluate(problem))
+    sweep_contacts(HELD, problem)
