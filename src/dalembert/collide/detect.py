@@ -38,6 +38,7 @@ from .tables import (
     CONTACTS,
     DIRECTION,
     EDGE_EDGE,
+    ENTRY,
     FACE_A,
     FACE_B,
     FAR_AWAY,
@@ -76,6 +77,9 @@ from .tables import (
 # The state of collision detection from one step to the next: the order of its sweep, and its pairs with their impulses.
 
 AXES = 3  # of a box, each a face and an edge
+
+
+KINDS_OF_ROOM = "room for pairs", "room for contacts", "room for entries"  # of collision detection
 
 
 def with_pairs(collision: Collision, pairs: int, contacts: int) -> Collision:
@@ -412,11 +416,17 @@ class Detector:
             self.pool.set_slot(thread, COLLISION_SLOT, int(table.ctypes.data))
         self.data = int(self._tables[1][0].ctypes.data)
 
-    def make_room(self) -> None:
-        """Make more room after NEED_ROOM: half as much again as was needed."""
+    def room(self) -> dict[str, int]:
+        """How much room there is, by kind."""
+        found = self.collision
+        lengths = len(found.pairs), len(found.contacts), len(found.entries) // ENTRY
+        return dict(zip(KINDS_OF_ROOM, lengths, strict=True))
+
+    def make_room(self, room: dict[str, int] | None = None) -> None:
+        """Make at least this much room; after NEED_ROOM half as much again as was needed."""
         counts = self.collision.counts
         wanted = [int(1.5 * counts[need]) for need in (NEED_PAIRS, NEED_CONTACTS, NEED_STRIPS)]
-        self._share(with_room(self.collision, *wanted))
+        self._share(with_room(self.collision, *(wanted if room is None else [room[kind] for kind in KINDS_OF_ROOM])))
 
     def set_counts(self, pairs: int, contacts: int) -> None:
         """Set the numbers of pairs and contacts, whose rows are written next; see `fields_of`."""

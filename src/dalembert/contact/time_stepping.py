@@ -447,15 +447,20 @@ class ContactStepper(FixedStepper):
             self._workspace = self._make_workspace(self._finisher)
 
     def room(self) -> dict[str, int]:
-        """The lengths of `fields` that do not follow from the model."""
+        """The lengths of `fields` that do not follow from the model, and how much room there is. A step that asks for more
+        room is made again, and detection then begins from what it has found; so a copy asks when the run does."""
         counts = self.collision.counts
         return {
-            "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), **room_of_surfaces(self._surfaces)
+            "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), **room_of_surfaces(self._surfaces),
+            **self._detector.room(), "room for impacts": len(self._tables.struck), "continuous": int(self._is_watched),
         }  # fmt: skip
 
     def make_room(self, room: dict[str, int]) -> None:
-        """Give `fields` these lengths."""
+        """Give `fields` these lengths, and as much room."""
         self._detector.set_counts(room["pairs"], room["contacts"])
+        self._detector.make_room(room)
+        self.report.room[0] = room["room for impacts"]
+        self._is_watched = self._is_watched or room["continuous"] > 0
         if self._surfaces is not None:
             self._surfaces = with_room_of_surfaces(self._surfaces, room["torques"])
         self._fit()

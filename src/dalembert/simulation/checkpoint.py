@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NOW, START = "checkpoint", "start_checkpoint"  # of the last frame; of the first, of a run that was resumed
 MOST_ROOM = 100_000_000  # rows of a table that a file may ask for
+LEAST_ROOM = 10_000  # rows that any file may ask for, however few values it has
 INPUTS = dict.fromkeys(("rest", "position", "target", "vector"), ANY)  # of forces: fields that may change during a run
 FIELDS = {"vector": ANY}
 SETTINGS = (
@@ -212,8 +213,8 @@ def detach(dataset: xarray.Dataset, name: str) -> Checkpoint | None:
             if joined.ndim != 1 or joined.dtype != np.dtype(f"{kind}8") or joined.size != sum(lengths.values()):
                 raise ValueError(f"{name}_{suffix} has the wrong length")
             values |= dict(zip(lengths, np.split(joined, np.cumsum([*lengths.values()]))[:-1], strict=True))
-        if max(room.values(), default=0) > sum(each.size for each in values.values()):
-            raise ValueError("its room exceeds the number of values")
+        if max(room.values(), default=0) > LEAST_ROOM + 2 * sum(each.size for each in values.values()):
+            raise ValueError("its room exceeds the number of values by far")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"the checkpoint of the saved run cannot be read: {error!s:.200}") from None
     return Checkpoint(facts, room, values)
