@@ -215,7 +215,7 @@ class MjcfReader:
             attributes = Attributes(Element("joint", values, element.file, element.line))
         else:
             attributes = self.defaults.of(element, place.childclass)
-            attributes.values.update(values)
+            attributes.values |= {key: values[key] for key in ("name",) if key in values}
         name = add_joint(attributes, segment, place.frame, self.settings, self.warnings)
         if segment.free:
             align = attributes.choice("align", ("true", "false", "auto"), "auto")
@@ -254,9 +254,10 @@ class MjcfReader:
             return  # nothing can refer to it
         if name + place.suffix in self.sites:
             raise element.error(f"site {name!r:.60} is defined twice; rename one")
-        size = attributes.vector("size", 1, 3, default=SITE_SIZE)
+        given = attributes.vector("size", 1, 3, default=SITE_SIZE)
+        size = np.array([*given, *SITE_SIZE[len(given) :]])
         if "fromto" in attributes:
-            attributes.values["size"] = attributes.values.get("size", "1")
+            attributes.values["size"] = attributes.values.get("size", f"{SITE_SIZE[0]}")
             size, pose = self.geoms.size_and_pose(attributes, "capsule")
         else:
             pose = self._pose(attributes)
@@ -531,7 +532,7 @@ def add_equality(
     reader: MjcfReader, built: Built, element: Element, tendons: dict[str, Tendon], warnings: Warnings
 ) -> None:
     """A ball joint, a weld or a gear; a warning for what is none."""
-    attributes = reader.defaults.of(element, None)
+    attributes = reader.defaults.of(element, None, "equality")
     if not attributes.flag("active", True):
         warnings.add(element, "it is not active, and left out")
         return
@@ -552,9 +553,10 @@ def add_equality(
 def _couple(reader: MjcfReader, built: Built, attributes: Attributes, name: str, warnings: Warnings) -> None:
     """y = a0 + a1 x + … of the displacements y of joint1 and x of joint2, where only a1 is not zero."""
     axes = [reader.joints.get(attributes.text(key, "")) for key in ("joint1", "joint2")]
-    terms = attributes.vector("polycoef", 1, 5, default=(0.0, 1.0))
+    given = attributes.vector("polycoef", 1, 5, default=(0.0,))
+    terms = np.array([*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]])
     names = [axis.name for axis in axes if isinstance(axis, Axis) and axis.kind != "ball" and axis.name in built.axes]
-    if len(names) < 2 or len(terms) < 2 or terms[1] == 0.0 or np.delete(terms, 1).any():
+    if len(names) < 2 or terms[1] == 0.0 or np.delete(terms, 1).any():
         warnings.add(attributes.element, "only proportional coupling of joints is supported; this one is left out")
         return
     built.scene.gear(name, built.joints[names[1]], built.joints[names[0]], float(terms[1]))

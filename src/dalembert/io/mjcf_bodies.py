@@ -53,6 +53,8 @@ NUMERIC_FLAGS = (
 GEOM_FRICTION = (1.0, 0.005, 0.0001)  # of sliding; of spinning and rolling, m: what MuJoCo takes where none is given
 OBEYED = ("gravity", "contact", "limit", "frictionloss")
 GAINS = ("kp", "kv", "gainprm", "biasprm", "gaintype", "biastype")  # of one kind of actuator only
+FILLED = ("size", "friction", "stiffness", "damping", "gear", "gainprm", "biasprm", "polycoef")
+"""Attributes of which an element may give the first numbers only: it has the others from its class."""
 
 
 def include_files(root: Element, folder: Folder) -> None:
@@ -189,7 +191,8 @@ class Defaults:
                     continue
                 for key, value in child.attributes.items():
                     shared = child.tag in ACTUATORS and key not in GAINS
-                    own.setdefault("actuators" if shared else child.tag, {})[key] = value
+                    values = own.setdefault("actuators" if shared else child.tag, {})
+                    values[key] = _filled(key, value, values)
             for child in element.all("default"):
                 inner = Attributes(child).text("class")
                 if inner in self.classes:
@@ -204,7 +207,18 @@ class Defaults:
             raise element.error(f"there is no default class {name!r:.60}; define it, or correct the name")
         table = self.classes[name]
         shared = table.get("actuators", {}) if element.tag in ACTUATORS else {}
-        return Attributes(element, {**shared, **table.get(tag or element.tag, {})})
+        defaults = {**shared, **table.get(tag or element.tag, {})}
+        found = Attributes(element, defaults)
+        for key in FILLED:
+            if key in element.attributes:
+                found.values[key] = _filled(key, element.attributes[key], defaults)
+        return found
+
+
+def _filled(key: str, value: str, defaults: dict[str, str]) -> str:
+    """The numbers of an attribute; those that it lacks are from the class, as MuJoCo has them."""
+    words, more = value.split(), defaults.get(key, "").split()
+    return " ".join([*words, *more[len(words) :]]) if key in FILLED and len(words) < len(more) else value
 
 
 def note_unasked(attributes: Attributes, warnings: Warnings, *known: str) -> None:
@@ -599,7 +613,7 @@ def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: S
         axis.rest = unit * attributes.number("springref", 0.0) - axis.zero
         axis.armature = attributes.number("armature", 0.0, 0.0)
         axis.friction = 0.0 if "frictionloss" in settings.disabled else attributes.number("frictionloss", 0.0, 0.0)
-        axis.stiffness, axis.damping = (_linear(attributes, key, warnings) for key in ("stiffness", "damping"))
+        axis.stiffness, axis.damping = (linear(attributes, key, warnings) for key in ("stiffness", "damping"))
         if limits is not None and "limit" not in settings.disabled:
             axis.lower, axis.upper = (unit * limits - axis.zero).tolist()
             if not axis.lower <= 0.0 <= axis.upper:
@@ -651,7 +665,7 @@ def _effort(attributes: Attributes) -> float:
     return float(np.abs(limits).max())
 
 
-def _linear(attributes: Attributes, key: str, warnings: Warnings) -> float:
+def linear(attributes: Attributes, key: str, warnings: Warnings) -> float:
     """The first of three coefficients; the others are of higher powers."""
     values = attributes.vector(key, 1, 3, default=(0.0,))
     if values[1:].any():

@@ -26,7 +26,7 @@ from ..scene.resolve import Resolver
 from ..scene.shapes import Cylinder, Sphere
 from .description import Axis, Built, Pose, Segment, free_name, located
 from .files import Attributes, Element, Warnings
-from .mjcf_bodies import note_unasked
+from .mjcf_bodies import linear, note_unasked
 
 if TYPE_CHECKING:
     from .mjcf import MjcfReader
@@ -208,7 +208,7 @@ def add_tendons(tendons: dict[str, Tendon], built: Built, warnings: Warnings, li
     """Springs, cables and stops of all tendons. limits : whether ranges are read."""
     for tendon in tendons.values():
         attributes = tendon.attributes
-        law = _Law.read(attributes, limits)
+        law = _Law.read(attributes, limits, warnings)
         if law.is_nothing and not tendon.problem:
             note_unasked(attributes, warnings)
             continue  # it is for actuators, sensors or equalities
@@ -240,7 +240,7 @@ class _Law:
     range: tuple[float, float] | None
 
     @classmethod
-    def read(cls, attributes: Attributes, limits: bool) -> _Law:
+    def read(cls, attributes: Attributes, limits: bool, warnings: Warnings) -> _Law:
         """The numbers of a tendon."""
         length = attributes.vector("springlength", 1, 2, default=(-1.0,))
         given = None if length[0] < 0.0 else (float(length[0]), float(length[-1]))
@@ -248,7 +248,7 @@ class _Law:
         limited = attributes.choice("limited", ("true", "false", "auto"), "auto")
         bounded = limits and (limited == "true" or (limited == "auto" and "range" in attributes))
         return cls(
-            attributes.number("stiffness", 0.0, 0.0), attributes.number("damping", 0.0, 0.0), given,
+            linear(attributes, "stiffness", warnings), linear(attributes, "damping", warnings), given,
             (float(span[0]), float(span[1])) if bounded else None,
         )  # fmt: skip
 
