@@ -311,6 +311,7 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
     """The actuators that are motors of the scene, and the names of all controls of the file, in order."""
     found: dict[str, Actuator] = {}
     names: dict[str, None] = {}
+    sharing: dict[str, list[str]] = {}  # actuators of each joint whose effort is limited
     for element in (item for section in reader.root.all("actuator") for item in section.children):
         attributes = reader.defaults.of(element, None)
         name = attributes.name() or f"actuator {len(names)}"
@@ -324,7 +325,16 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
                 actuator = _motor(built, attributes, name, axis, law, warnings)
             if actuator is not None:
                 found[name] = actuator
+                if math.isfinite(axis.effort):
+                    sharing.setdefault(axis.name, []).append(name)
             note_unasked(attributes, warnings)
+    for joint, several in sharing.items():
+        if len(several) > 1:
+            axis = built.axes[joint]
+            warnings.add(
+                axis.element, f"actuatorfrcrange of joint {joint!r:.60} limits the sum of its actuators in MuJoCo; here each of "
+                f"{', '.join(map(repr, several))[:200]} by itself has at most {axis.effort:g}",
+            )  # fmt: skip
     return found, list(names)
 
 

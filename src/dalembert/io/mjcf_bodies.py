@@ -618,7 +618,7 @@ def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: S
             axis.lower, axis.upper = (unit * limits - axis.zero).tolist()
             if not axis.lower <= 0.0 <= axis.upper:
                 warnings.add(element, f"joint {axis.name!r} starts beyond its stops; the first steps move it back")
-    axis.effort = _effort(attributes)
+    axis.effort = _effort(attributes, warnings)
     attributes.asked.update(("ref", "springref", "frictionloss"))
     note_unasked(attributes, warnings)
     segment.axes.append(axis)
@@ -656,12 +656,18 @@ def _range(attributes: Attributes, settings: Settings) -> np.ndarray | None:
     return limits
 
 
-def _effort(attributes: Attributes) -> float:
+def _effort(attributes: Attributes, warnings: Warnings) -> float:
     """What all actuators together may do, either way."""
     limits = attributes.vector("actuatorfrcrange", 2, default=(0.0, 0.0))
     limited = attributes.choice("actuatorfrclimited", ("true", "false", "auto"), "auto")
     if limited == "false" or (limited == "auto" and "actuatorfrcrange" not in attributes):
         return math.inf
+    if limits[0] != -limits[1]:
+        warnings.add(
+            attributes.element,
+            f"actuatorfrcrange {limits.tolist()} is not symmetric; the larger bound is used for both",
+            "actuatorfrcrange",
+        )
     return float(np.abs(limits).max())
 
 
