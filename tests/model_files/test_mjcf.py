@@ -147,7 +147,7 @@ def test_gravity_and_contact_can_be_disabled(tmp_path):
 
 
 @pytest.mark.parametrize("limits, gears, said", [
-    ("-1 1", (5, -4), "actuatorfrcrange of joint 'j' limits the sum of its actuators in MuJoCo; here each of 'm0', 'm1' by itself"),
+    ("-1 1", (5, -4), "joint 'j' limits the sum of its actuators in MuJoCo; here each of 'm0', 'm1' by itself"),
     ("-1 1", (5,), None),
     ("-1 3", (5,), "actuatorfrcrange [-1.0, 3.0] is not symmetric"),
 ])  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..scene.body import WORLD, Body
+from ..scene.checks import part_name
 from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.joint import Link
 from .build import FRICTIONS, acting, build
@@ -234,7 +235,7 @@ class MjcfReader:
         own = element.attributes.get("name", "")
         body = "world" if place.segment is None else place.segment.name
         solids = self.description.solids if place.segment is None else place.segment.solids
-        name = own + place.suffix if own else f"{body}/geom {len(solids) + 1}"
+        name = own + place.suffix if own else part_name(body, f"geom {len(solids) + 1}")
         solid, mass, axes = self.geoms.read(element, place.frame, place.childclass, name)
         if place.segment is not None and mass[0] > 0.0:
             self._masses[place.segment].masses.append((mass, axes))
@@ -332,7 +333,8 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
         if len(several) > 1:
             axis = built.axes[joint]
             warnings.add(
-                axis.element, f"actuatorfrcrange of joint {joint!r:.60} limits the sum of its actuators in MuJoCo; here each of "
+                axis.element,
+                f"actuatorfrcrange of joint {joint!r:.60} limits the sum of its actuators in MuJoCo; here each of "
                 f"{', '.join(map(repr, several))[:200]} by itself has at most {axis.effort:g}",
             )  # fmt: skip
     return found, list(names)
@@ -460,7 +462,7 @@ def _add_rotor(built: Built, attributes: Attributes, axis: Axis, name: str, gear
     if armature > 0.0:
         built.scene.armature(joint, joint.armature + gear**2 * armature)
     if damping > 0.0:
-        built.scene.torsion_spring(f"{name}/damping", joint, stiffness=0.0, damping=gear**2 * damping)
+        built.scene.torsion_spring(part_name(name, "damping"), joint, stiffness=0.0, damping=gear**2 * damping)
 
 
 # Pairs that touch, or do not, whatever their masks are: <pair> and <exclude> ------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..scene.checks import part_name
 from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.mass import mass_properties
 from ..scene.polyhedron import inertia_from_second_moment
@@ -597,7 +598,7 @@ def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: S
         return name
     if segment.free:
         raise element.error(f"body {segment.name!r} is free already; remove this joint")
-    axis = Axis(name or f"{segment.name}/{kind} {len(segment.axes) + 1}", KINDS[kind], element)
+    axis = Axis(name or part_name(segment.name, f"{kind} {len(segment.axes) + 1}"), KINDS[kind], element)
     axis.anchor = frame.point(attributes.vector("pos", 3, default=(0.0, 0.0, 0.0)))
     unit = math.pi / 180.0 if settings.degree and kind != "slide" else 1.0
     limits = _range(attributes, settings)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..scene.body import THE_WORLD
 from ..scene.cable import Pulley, length_of, resolve_path
+from ..scene.checks import part_name
 from ..scene.joint import Link
 from ..scene.resolve import Resolver
 from ..scene.shapes import Cylinder, Sphere
@@ -292,7 +293,9 @@ def _on_path(tendon: Tendon, law: _Law, built: Built, warnings: Warnings) -> Non
                 tendon.attributes.element,
                 f"tendon {tendon.name!r:.60} may be shorter than its range says: a cable goes slack", "tendon range",
             )  # fmt: skip
-        name = free_name(tendon.name if law.stiffness == law.damping == 0.0 else f"{tendon.name}/range", scene.forces)
+        name = free_name(
+            tendon.name if law.stiffness == law.damping == 0.0 else part_name(tendon.name, "range"), scene.forces
+        )
         scene.cable(name, path, length=law.range[1], slack=True)
 
 
@@ -321,7 +324,7 @@ def _on_joint(tendon: Tendon, law: _Law, built: Built) -> None:
         )  # fmt: skip
     if law.range is not None:
         lower, upper = sorted(bound / c - axis.zero for bound in law.range)
-        scene.limit(free_name(f"{tendon.name}/range", scene.forces), joint, lower=lower, upper=upper)
+        scene.limit(free_name(part_name(tendon.name, "range"), scene.forces), joint, lower=lower, upper=upper)
 
 
 # Equalities -----------------------------------------------------------------------------------------------------------
