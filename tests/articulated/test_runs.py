@@ -249,3 +249,23 @@ def test_a_start_that_was_changed_must_fit_the_joints(coordinates):
     resumed = dal.Simulation(bob_on("ball"), coordinates=coordinates, method="rk4", dt=1e-3).resume(run.trajectory)
     resumed.advance(0.1)
     np.testing.assert_array_equal(resumed.state.y, copy.state.y)
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+def test_bodies_that_pass_through_all_others_run_by_integration(disabled):
+    """Those that a joint connects do not collide, nor those whose contact is turned off, though they have a material."""
+    scene = dal.Scene("two arms", material=dal.Material(0.5))
+    for i, name in enumerate(("upper", "lower")):
+        scene.add_body(name, dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0.5 + 0.5 * i, 0.0, 0.0))
+    scene.hinge("shoulder", dal.WORLD, "upper", at=(0, 0, 0), axis=(0, 1, 0))
+    scene.hinge("elbow", "upper", "lower", at=(0.75, 0, 0), axis=(0, 1, 0))
+    if disabled:
+        scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -0.5))
+        for name in ("upper", "lower"):
+            scene.set_contact(name, "ground", enabled=False)
+    joint = dal.simulate(scene, 0.4, coordinates="joint", method="dop853", rtol=1e-10)
+    bodies = dal.simulate(scene, 0.4, method="dop853", rtol=1e-10)
+    np.testing.assert_allclose(joint.state.position, bodies.state.position, atol=1e-7)
+    scene.set_contact("upper", "lower")
+    with pytest.raises(ValueError, match="bodies that collide need coordinates='maximal'"):
+        dal.simulate(scene, 0.4, coordinates="joint", method="dop853")

@@ -189,3 +189,23 @@ def test_an_inertia_beyond_the_triangle_inequality_by_rounding_is_read(tmp_path)
     scene.add_body("seven digits", mass=1.0, inertia=(1.0, 1.0, 2.0000009))
     _, warnings = exported(scene, tmp_path)
     assert [line.split(":")[0] for line in warnings] == ["body 'seven digits'"]
+
+
+@pytest.mark.parametrize("letters", [140, 160, 200])
+def test_long_names_come_back(tmp_path, letters):
+    """Also those of parts that the file gives a name of their own: sites, stops, springs, friction."""
+    scene, long = dal.Scene("long names", material=dal.Material(0.5)), "x" * letters
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0, 0, -5.0))
+    scene.add_body(long, dal.Box(0.2, 0.2, 0.2), mass=1.0)
+    other = scene.add_body("y" * letters, dal.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 0.5))
+    scene.hinge("h" * letters, long, other, at=(0, 0, 0.3), axis=(0, 1, 0))
+    scene.limit("stop", "h" * letters, lower=-1.0, upper=1.0)
+    scene.joint_friction("dry", "h" * letters, effort=0.1)
+    scene.torsion_spring("soft", "h" * letters, stiffness=1.0)
+    scene.motor("m" * letters, "h" * letters, effort=0.1)
+    scene.spring("s" * letters, dal.WORLD, other, (0, 0, 3), (0, 0, 0.5), stiffness=1.0)
+    scene.set_contact(long, "ground", enabled=False)
+    dal.export_mjcf(scene, tmp_path / "long.xml")
+    again = dal.load_model(tmp_path / "long.xml").scene
+    assert set(again.bodies) == set(scene.bodies) and "h" * letters in again.joints and "m" * letters in again.forces
+    assert len(again.forces) == len(scene.forces)

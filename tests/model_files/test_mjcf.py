@@ -157,3 +157,18 @@ def test_defaults_of_joints_are_not_those_of_equalities(tmp_path):
     model = dal.load_model(file)
     assert not [str(warning) for warning in model.warnings if "is not used" in str(warning)]
     assert [joint.kind for joint in model.scene.joints.values()].count("gear") == 1
+
+
+@pytest.mark.parametrize("limits, gears, said", [
+    ("-1 1", (5, -4), "joint 'j' limits the sum of its actuators in MuJoCo; here each of 'm0', 'm1' by itself"),
+    ("-1 1", (5,), None),
+    ("-1 3", (5,), "actuatorfrcrange [-1.0, 3.0] is not symmetric"),
+])  # fmt: skip
+def test_a_limit_of_the_efforts_on_a_joint_that_is_not_the_same_is_said(tmp_path, limits, gears, said):
+    motors = "".join(f"<motor name='m{i}' joint='j' gear='{gear}'/>" for i, gear in enumerate(gears))
+    text = (
+        f"<worldbody><body><joint name='j' actuatorfrcrange='{limits}'/><geom size='.1'/></body></worldbody>"
+        f"<actuator>{motors}</actuator>"
+    )
+    found = [str(warning) for warning in dal.load_model(written(tmp_path, text)).warnings]
+    assert (len(found) == 1 and said in found[0]) if said else not found

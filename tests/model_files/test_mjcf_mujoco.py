@@ -229,3 +229,76 @@ def test_what_touches_rubs_as_mujoco_says(tmp_path):
         np.testing.assert_allclose(found, acting[[0, 2, 3]], rtol=1e-12, err_msg=f"{a.name} {b.name}")
         seen += 1
     assert seen == len(kinds) * (len(kinds) - 1) // 2
+
+
+PARTIAL = """<mujoco><compiler angle="radian"/><default>
+<geom friction=".7 .04"/>
+<default class="c"><geom type="box" size=".1 .2 .3" friction=".9 .02 .003" condim="6"/><site type="box" size=".1 .2 .3"/>
+<joint damping=".3" stiffness="1"/><motor gear="7 1 2"/><general gainprm="3 2" biastype="affine" biasprm="1 -2 -3"/>
+<pair friction="1 2 .1 .01 .02"/>
+<default class="d"><geom friction=".5 .06"/></default></default></default><worldbody>
+<body name="all"><joint name="x" class="c"/><geom class="c"/><site name="all" class="c"/></body>
+<body name="one" pos="1 0 0" childclass="c"><joint name="y" damping=".5"/><geom name="one" size=".2" friction=".4"/>
+<site name="one" size=".5"/></body>
+<body name="two" pos="2 0 0" childclass="c"><joint name="z"/><geom name="two" size=".2 .4" friction=".4 .1"/></body>
+<body name="inner" pos="3 0 0" childclass="d"><joint/><geom size=".05 .4"/>
+<site name="none" class="main" type="box" size=".3"/></body>
+<body name="inner one" pos="4 0 0" childclass="d"><joint/><geom friction=".2"/>
+<site name="line" class="main" type="capsule" fromto="0 0 0 0 0 1"/></body>
+<body name="main" pos="5 0 0"><joint/><geom size=".1" friction=".3" condim="6"/></body>
+</worldbody>
+<contact><pair class="c" geom1="one" geom2="two" friction=".3 .4" condim="6"/></contact>
+<equality><joint joint1="x" joint2="y" polycoef="0"/></equality>
+<actuator><motor class="c" name="m" joint="x" gear="5"/><general class="c" name="g" joint="y" gainprm="5" biasprm="7 -8"/>
+<motor class="c" name="n" joint="z"/></actuator></mujoco>"""
+
+
+def test_an_element_has_the_numbers_that_it_does_not_give_from_its_class(tmp_path):
+    """Sizes, friction, gears, gains and biases of which an element, or an inner class, gives the first numbers only."""
+    from dalembert.scene.contact import pair_friction, rule_for, rule_table
+
+    file = tmp_path / "partial.xml"
+    file.write_text(PARTIAL)
+    ours, (model, _) = dal.load_model(file), compiled(file)
+    bodies = ours.scene.bodies
+    assert not any("is not used" in str(warning) for warning in ours.warnings)
+    for i in range(1, model.nbody):
+        body, geom = bodies[model.body(i).name], model.body_geomadr[i]
+        material = body.material
+        found = material.friction, material.torsional_friction, material.rolling_friction
+        np.testing.assert_allclose(found, model.geom_friction[geom], err_msg=body.name)
+        assert body.mass == pytest.approx(model.body_mass[i], rel=CLOSE)  # tells the sizes
+    rule = rule_for(rule_table(ours.scene.contact_rules), bodies["one"], bodies["two"])
+    made = pair_friction(bodies["one"].material, bodies["two"].material, rule)
+    np.testing.assert_allclose((made.friction, made.torsional, made.rolling), model.pair_friction[0][[0, 2, 3]])
+    for name, actuator in ours.actuators.items():
+        there = model.actuator(name)
+        assert actuator.gear == there.gear[0] and actuator.scale == there.gear[0] * there.gainprm[0]
+        law = there.gear[0] * there.biasprm[0], *(-(there.gear[0] ** 2) * there.biasprm[1:3])
+        assert (actuator.offset, actuator.motor.stiffness, actuator.motor.damping) == pytest.approx(law), name
+    assert [joint.coupling.ratio for joint in ours.scene.joints.values() if joint.coupling] == [1.0]
+
+
+@pytest.mark.parametrize("site", ["all", "one", "none", "line"])
+def test_a_site_has_the_size_that_mujoco_gives_it(tmp_path, site):
+    """Read from the volume of a sensor of touch; 0.005 m where neither the site nor its class gives a number."""
+    file = tmp_path / "site.xml"
+    file.write_text(PARTIAL.replace("</mujoco>", f"<sensor><touch name='t' site='{site}'/></sensor></mujoco>"))
+    model, _ = compiled(file)
+    region = dal.load_model(file).scene.sensors["t"].region
+    size = model.site(site).size
+    assert region == (dal.Capsule(size[0], 2.0 * size[1]) if site == "line" else dal.Box(*(2.0 * size)))
+
+
+@pytest.mark.parametrize("key", ["stiffness", "damping"])
+def test_a_tendon_may_give_coefficients_of_higher_powers(tmp_path, key):
+    """As a joint may: only the linear part is used, with a warning."""
+    file = tmp_path / "tendon.xml"
+    file.write_text(
+        "<mujoco><worldbody><body><joint name='j'/><geom size='.1'/></body></worldbody>"
+        f"<tendon><fixed name='t' springlength='0' {key}='1 2 3'><joint joint='j' coef='1'/></fixed></tendon></mujoco>"
+    )
+    assert compiled(file) is not None
+    ours = dal.load_model(file)
+    assert getattr(ours.scene.forces["t"], key) == 1.0
+    assert any("only the linear part" in str(warning) for warning in ours.warnings)

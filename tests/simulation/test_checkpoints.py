@@ -186,3 +186,93 @@ def test_checkpoints_that_cannot_be_are_refused(change):
     trajectory = damaged(change)
     with pytest.raises(TrajectoryError):
         dal.Simulation(tumbling_boxes(), dt=1 / 300).resume(trajectory)
+
+
+def hinged(**changed):
+    """A body on a hinge, with a motor, a load and ground; `changed` are its constants that differ."""
+    own = {"mass": 0.5, "radius": 0.1, "at": (0.0, 0.0, 0.0), "gravity": -9.81, "name": "bob", "effort": 0.1, "load": 0.2,
+           "friction": 0.5, "ground": -2.0, "rule": 0.3, "speed": 0.0, "color": "red", "event": 9.0} | changed  # fmt: skip
+    scene = dal.Scene("hinged", gravity=(0.0, 0.0, own["gravity"]))
+    body = scene.add_body(
+        own["name"], dal.Sphere(own["radius"]), mass=own["mass"], position=(0.5, 0.0, 0.0), inertia=0.01 * np.eye(3),
+        velocity=(0.0, 0.0, -0.5 * own["speed"]), angular_velocity=(0.0, own["speed"], 0.0), color=own["color"],
+        material=dal.Material(own["friction"]),
+    )  # fmt: skip
+    scene.add_obstacle("ground", dal.HalfSpace(), position=(0.0, 0.0, own["ground"]))
+    scene.set_contact(body, "ground", restitution=own["rule"])
+    scene.hinge("pin", dal.WORLD, body, at=own["at"], axis=(0.0, 1.0, 0.0))
+    scene.motor("motor", "pin", effort=own["effort"])
+    scene.external_force("load", body, force=(0.0, 0.0, own["load"]))
+    if own["event"]:
+        scene.event("late", lambda t, y: t - own["event"], stop=True)
+    return scene
+
+
+@pytest.mark.parametrize("way", [{"method": "rk4", "dt": 1e-2}, {"coordinates": "joint", "dt": 1e-2}])
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ({"mass": 5.0}, "mass of body 'bob' is 0.5 there, and 5 here"),
+        ({"radius": 0.2}, "shape of body 'bob' is"),
+        ({"friction": 0.6}, "material of body 'bob' is"),
+        ({"at": (0.3, 0.0, 0.0)}, r"at of joint 'pin' is \(0, 0, 0\) there, and \(0.3, 0, 0\) here"),
+        ({"gravity": -1.6}, r"gravity is \(0, 0, -9.81\) there, and \(0, 0, -1.6\) here"),
+        ({"gravity": 0.0}, "gravity is"),
+        ({"name": "other"}, "it has body 'bob', and this scene does not"),
+        ({"effort": 0.5}, "rest of force 'motor' is 0.1 there, and 0.5 here"),
+        ({"load": 0.0}, "vector of force 'load' is"),
+        ({"event": None}, "events is True there, and False here"),
+        ({"ground": -3.0}, "position of obstacle 'ground' is"),
+        ({"rule": 0.7}, "restitution of contact rule 'bob – ground' is 0.3 there, and 0.7 here"),
+    ],
+)
+def test_a_run_of_another_scene_is_refused(changed, said, way, tmp_path):
+    """By what differs first: it would go on with the gravity and loads of the old scene and the masses of the new one."""
+    dal.Simulation(hinged(), **way).advance(0.05).trajectory.save(tmp_path / "run.nc")
+    saved = dal.Trajectory.load(tmp_path / "run.nc")
+    with pytest.raises(ValueError, match=f"the saved run is of another scene: {said}.*resume the same scene, or begin"):
+        dal.Simulation(hinged(**changed), **way).resume(saved)
+
+
+def test_what_a_run_may_change_is_no_other_scene(tmp_path):
+    """Its motors, what it has released, its state; colours, velocities at the start, times of events, sensors."""
+    run = dal.Simulation(hinged(), method="rk4", dt=1e-2).advance(0.05)
+    run.set_motor("motor", effort=2.0)
+    run.release("load")
+    run.advance(0.05)
+    run.trajectory.save(tmp_path / "run.nc")
+    scene = hinged(speed=1.0, color="blue", event=8.0)
+    scene.add_sensor(dal.sensors.Imu("imu", "bob"))
+    again = dal.Simulation(scene, method="rk4", dt=1e-2).resume(dal.Trajectory.load(tmp_path / "run.nc"))
+    assert again.efforts["motor"] == 2.0 and set(again.released) == {"load"}
+    assert again.advance(0.1).state.y.tobytes() == run.advance(0.1).state.y.tobytes()
+
+
+def test_a_scene_that_differs_by_rounding_is_the_same():
+    """As another processor may build it."""
+    run = dal.Simulation(hinged(), method="rk4", dt=1e-2).advance(0.05)
+    again = dal.Simulation(hinged(mass=0.5 * (1.0 + 1e-15), at=(0.0, 0.0, 1e-17)), method="rk4", dt=1e-2)
+    assert again.resume(run.trajectory).time == run.time
+
+
+@pytest.mark.parametrize("changed, said", [({}, None), ({"name": "other"}, "it has body 'bob'")])
+def test_a_file_of_an_older_version_tells_its_scene_by_the_names_of_bodies(changed, said):
+    old = dal.Simulation(hinged(), method="rk4", dt=1e-2).advance(0.05).trajectory
+    del old.dataset.attrs["constants_json"]
+    run = dal.Simulation(hinged(**changed), method="rk4", dt=1e-2)
+    if said is None:
+        assert run.resume(old).time == pytest.approx(0.05)
+    else:
+        with pytest.raises(ValueError, match=said):
+            run.resume(old)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"scene": 3}', '{"scene": {"": {"gravity": [1e400, NaN]}}}', '{"body": {"bob": 1}}']
+)
+def test_constants_that_cannot_be_are_another_scene(text):
+    run = dal.Simulation(hinged(), method="rk4", dt=1e-2).advance(0.05)
+    saved = run.trajectory
+    saved.dataset.attrs["constants_json"] = text
+    with pytest.raises(ValueError, match="another scene"):
+        dal.Simulation(hinged(), method="rk4", dt=1e-2).resume(saved)

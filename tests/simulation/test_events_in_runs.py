@@ -73,3 +73,28 @@ def test_an_event_that_repeats():
     gaps = np.diff(times)
     assert len(times) >= 4
     np.testing.assert_allclose(gaps, gaps[0], atol=1e-8)
+
+
+def test_an_error_in_an_action_names_the_event_and_the_time():
+    """As one in any other function does; what was recorded until then is kept."""
+    scene = dal.Scene("falling")
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+    scene.event("boom", lambda t, y: t - 0.2, action=lambda state: 1 / 0)
+    with pytest.raises(
+        dal.SimulationError, match=r"at t = 0\.2 s the action of event 'boom' failed: ZeroDivisionError"
+    ) as caught:
+        dal.simulate(scene, 0.5)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError) and caught.value.time == pytest.approx(0.2)
+    run = caught.value.simulation
+    assert run.trajectory.times[-1] == pytest.approx(0.2) and run.event_times["boom"] == [run.time]
+
+
+def test_an_interrupt_in_an_action_goes_on_as_one():
+    def interrupt(state):
+        raise KeyboardInterrupt
+
+    scene = dal.Scene("falling")
+    scene.add_body("ball", dal.Sphere(0.1), mass=1.0)
+    scene.event("boom", lambda t, y: t - 0.2, action=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        dal.simulate(scene, 0.5)

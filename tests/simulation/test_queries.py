@@ -26,6 +26,12 @@ def test_a_ray_meets_the_nearest_thing():
         run.ray_cast((0, 0, 5), (0, 0, 0))
 
 
+@pytest.mark.parametrize("reach", [-1.0, 0.0, float("nan"), "far", True])
+def test_a_ray_of_no_length_is_refused(reach):
+    with pytest.raises(ValueError, match=f"ray_cast: reach is {reach!r}; give a length above zero"):
+        two_and_the_ground().ray_cast((0, 0, 5), (0, 0, -1), reach=reach)
+
+
 def test_the_gap_of_a_compound_is_that_of_its_nearest_part():
     run = two_and_the_ground()
     gap = run.gap("dumbbell", "ball")

@@ -277,6 +277,22 @@ def test_a_scene_that_was_changed_after_its_run_was_made():
     assert "scene 'arm' was changed after this Simulation was made" in one(told(lambda: run.advance(0.1)))
 
 
+def test_a_scene_that_a_controller_or_an_event_changes():
+    """In the only call of `advance`, too."""
+    for how in ("controller", "event"):
+        scene = arm()
+
+        def change(*_, scene=scene):
+            if "late" not in scene.bodies:
+                scene.add_body("late", CUBE, mass=1.0)
+
+        own = {"controller": change, "control_rate": 10.0} if how == "controller" else {}
+        if how == "event":
+            scene.event("then", lambda t, y: t - 0.05, action=change)
+        run = dal.Simulation(scene, method="rk4", dt=0.01, **own)
+        assert "scene 'arm' was changed after this Simulation was made" in one(told(lambda: run.advance(0.2)))  # noqa: B023
+
+
 def box_on_the_ground():
     scene = ground(material=RUBBER)
     scene.add_body("cube", CUBE, mass=1.0, position=(0, 0, 0.1))

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ..core.file_format import require_suffix
+from ..scene.checks import numbered
 from ..scene.contact import Obstacle, Touching, rule_for, rule_table
 from ..scene.force import Force
 from ..scene.joint import Joint
@@ -67,9 +68,7 @@ def principal_inertia(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def free_name(name: str, taken: set[str]) -> str:
     """The name itself, or with a number where something has it already; it is taken from now on."""
-    number, found = 2, name
-    while found in taken:
-        number, found = number + 1, f"{name} ({number})"
+    found = numbered(name, taken)
     taken.add(found)
     return found
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..scene.body import THE_WORLD, Body
+from ..scene.checks import part_name
 from ..scene.contact import Material, Touching, rule_for, rule_table
 from ..scene.joint import Joint
 from ..scene.scene import Scene
@@ -300,7 +301,10 @@ def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> No
     if not segment.axes:
         with located(segment.element):
             weld = scene.weld(
-                free_name(segment.weld_name or f"{segment.name}/fixed", scene.joints), carrier, item, pose.position
+                free_name(segment.weld_name or part_name(segment.name, "fixed"), scene.joints),
+                carrier,
+                item,
+                pose.position,
             )
         built.joints[weld.name] = weld
         return
@@ -309,7 +313,7 @@ def _connect(segment: Segment, built: Built, limits: bool, friction: bool) -> No
             last = index == len(segment.axes) - 1
             name = free_name(axis.name, scene.joints)
             moved = item if last else scene.add_link(
-                free_name(f"{segment.name}/{name}", scene.bodies, scene.links),
+                free_name(part_name(segment.name, name), scene.bodies, scene.links),
                 position=pose.position, orientation=pose.quaternion,
             )  # fmt: skip
             at, direction = pose.point(axis.anchor), pose.rotation @ axis.direction
@@ -326,15 +330,15 @@ def _resist(scene: Scene, axis: Axis, joint: Joint, limits: bool, friction: bool
     """What a joint does by itself: spring, damper, rotor, stops and dry friction."""
     if axis.stiffness or axis.damping:
         scene.torsion_spring(
-            f"{joint.name}/spring", joint, stiffness=axis.stiffness, damping=axis.damping, rest=axis.rest
+            part_name(joint.name, "spring"), joint, stiffness=axis.stiffness, damping=axis.damping, rest=axis.rest
         )
     if axis.armature:
         scene.armature(joint, axis.armature)
     if limits and np.isfinite([axis.lower, axis.upper]).any():
         lower, upper = (value if np.isfinite(value) else None for value in (axis.lower, axis.upper))
-        scene.limit(f"{joint.name}/limit", joint, lower=lower, upper=upper)
+        scene.limit(part_name(joint.name, "limit"), joint, lower=lower, upper=upper)
     if friction and axis.friction:
-        scene.joint_friction(f"{joint.name}/friction", joint, effort=axis.friction)
+        scene.joint_friction(part_name(joint.name, "friction"), joint, effort=axis.friction)
 
 
 # Links of a URDF that overlap at its zero pose ------------------------------------------------------------------------

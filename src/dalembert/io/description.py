@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..scene.body import THE_WORLD, Body, World
-from ..scene.checks import quaternion_of, rotation_matrix
+from ..scene.checks import numbered, quaternion_of, rotation_matrix
 from ..scene.joint import Joint, Link
 from ..scene.mass import validate_inertia
 from ..scene.scene import Scene
@@ -255,9 +255,4 @@ def imported(built: Built, description: Description, file: Path, kind: str) -> I
     return ImportedModel(built.scene, file, kind, joints=sorted(built.joints, key=number), frames=frames)
 
 
-def free_name(name: str, *taken: Any) -> str:
-    """The name itself, or with a number where something has it already."""
-    number, found = 2, name
-    while any(found in names for names in taken):
-        number, found = number + 1, f"{name} ({number})"
-    return found
+free_name = numbered

@@ -16,6 +16,7 @@ from xml.parsers import expat
 import numpy as np
 
 from ..scene.body import Body, World
+from ..scene.checks import MOST_CHARACTERS
 from ..scene.force import Force
 from ..scene.joint import Joint, Link
 from ..scene.scene import Scene
@@ -402,8 +403,8 @@ class Attributes:
     def name(self) -> str | None:
         """Its name; None where it has none."""
         value = self.text("name", "")
-        if len(value) > 150:
-            raise self.element.error(f"the name {value!r:.40} has more than 150 characters; shorten it")
+        if len(value) > MOST_CHARACTERS:
+            raise self.element.error(f"the name {value!r:.40} has more than {MOST_CHARACTERS} characters; shorten it")
         return value or None
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..scene.body import WORLD
+from ..scene.checks import part_name
 from ..scene.joint import Joint, Link
 from ..scene.scene_warnings import simplification_message
 from .files import Folder, ImportedModel, Warnings, read_xml
@@ -168,7 +169,7 @@ def _mass(item: Any) -> str:
 def _joint(model: ImportedModel, joint: Joint) -> str:
     """Its kind, name, stops and drives."""
     words = f"{joint.kind} {joint.name}"
-    stops = model.scene.forces.get(f"{joint.name}/limit")
+    stops = model.scene.forces.get(part_name(joint.name, "limit"))
     if stops is not None:
         low, high = (math.degrees(stop) if joint.angle else stop for stop in stops.stops)
         words += f" [{low:.4g}, {high:.4g}] {'°' if joint.angle else 'm'}"

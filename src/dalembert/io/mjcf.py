@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..scene.body import WORLD, Body
+from ..scene.checks import part_name
 from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.joint import Link
 from .build import FRICTIONS, acting, build
@@ -215,7 +216,7 @@ class MjcfReader:
             attributes = Attributes(Element("joint", values, element.file, element.line))
         else:
             attributes = self.defaults.of(element, place.childclass)
-            attributes.values.update(values)
+            attributes.values |= {key: values[key] for key in ("name",) if key in values}
         name = add_joint(attributes, segment, place.frame, self.settings, self.warnings)
         if segment.free:
             align = attributes.choice("align", ("true", "false", "auto"), "auto")
@@ -234,7 +235,7 @@ class MjcfReader:
         own = element.attributes.get("name", "")
         body = "world" if place.segment is None else place.segment.name
         solids = self.description.solids if place.segment is None else place.segment.solids
-        name = own + place.suffix if own else f"{body}/geom {len(solids) + 1}"
+        name = own + place.suffix if own else part_name(body, f"geom {len(solids) + 1}")
         solid, mass, axes = self.geoms.read(element, place.frame, place.childclass, name)
         if place.segment is not None and mass[0] > 0.0:
             self._masses[place.segment].masses.append((mass, axes))
@@ -254,9 +255,10 @@ class MjcfReader:
             return  # nothing can refer to it
         if name + place.suffix in self.sites:
             raise element.error(f"site {name!r:.60} is defined twice; rename one")
-        size = attributes.vector("size", 1, 3, default=SITE_SIZE)
+        given = attributes.vector("size", 1, 3, default=SITE_SIZE)
+        size = np.array([*given, *SITE_SIZE[len(given) :]])
         if "fromto" in attributes:
-            attributes.values["size"] = attributes.values.get("size", "1")
+            attributes.values["size"] = attributes.values.get("size", f"{SITE_SIZE[0]}")
             size, pose = self.geoms.size_and_pose(attributes, "capsule")
         else:
             pose = self._pose(attributes)
@@ -310,6 +312,7 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
     """The actuators that are motors of the scene, and the names of all controls of the file, in order."""
     found: dict[str, Actuator] = {}
     names: dict[str, None] = {}
+    sharing: dict[str, list[str]] = {}  # actuators of each joint whose effort is limited
     for element in (item for section in reader.root.all("actuator") for item in section.children):
         attributes = reader.defaults.of(element, None)
         name = attributes.name() or f"actuator {len(names)}"
@@ -323,7 +326,17 @@ def add_actuators(reader: MjcfReader, built: Built, warnings: Warnings) -> tuple
                 actuator = _motor(built, attributes, name, axis, law, warnings)
             if actuator is not None:
                 found[name] = actuator
+                if math.isfinite(axis.effort):
+                    sharing.setdefault(axis.name, []).append(name)
             note_unasked(attributes, warnings)
+    for joint, several in sharing.items():
+        if len(several) > 1:
+            axis = built.axes[joint]
+            warnings.add(
+                axis.element,
+                f"actuatorfrcrange of joint {joint!r:.60} limits the sum of its actuators in MuJoCo; here each of "
+                f"{', '.join(map(repr, several))[:200]} by itself has at most {axis.effort:g}",
+            )  # fmt: skip
     return found, list(names)
 
 
@@ -449,7 +462,7 @@ def _add_rotor(built: Built, attributes: Attributes, axis: Axis, name: str, gear
     if armature > 0.0:
         built.scene.armature(joint, joint.armature + gear**2 * armature)
     if damping > 0.0:
-        built.scene.torsion_spring(f"{name}/damping", joint, stiffness=0.0, damping=gear**2 * damping)
+        built.scene.torsion_spring(part_name(name, "damping"), joint, stiffness=0.0, damping=gear**2 * damping)
 
 
 # Pairs that touch, or do not, whatever their masks are: <pair> and <exclude> ------------------------------------------
@@ -552,9 +565,10 @@ def add_equality(
 def _couple(reader: MjcfReader, built: Built, attributes: Attributes, name: str, warnings: Warnings) -> None:
     """y = a0 + a1 x + … of the displacements y of joint1 and x of joint2, where only a1 is not zero."""
     axes = [reader.joints.get(attributes.text(key, "")) for key in ("joint1", "joint2")]
-    terms = attributes.vector("polycoef", 1, 5, default=(0.0, 1.0))
+    given = attributes.vector("polycoef", 1, 5, default=(0.0,))
+    terms = np.array([*given, *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :]])
     names = [axis.name for axis in axes if isinstance(axis, Axis) and axis.kind != "ball" and axis.name in built.axes]
-    if len(names) < 2 or len(terms) < 2 or terms[1] == 0.0 or np.delete(terms, 1).any():
+    if len(names) < 2 or terms[1] == 0.0 or np.delete(terms, 1).any():
         warnings.add(attributes.element, "only proportional coupling of joints is supported; this one is left out")
         return
     built.scene.gear(name, built.joints[names[1]], built.joints[names[0]], float(terms[1]))

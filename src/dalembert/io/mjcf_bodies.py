@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..scene.checks import part_name
 from ..scene.contact import MOST, MOST_FRICTION
 from ..scene.mass import mass_properties
 from ..scene.polyhedron import inertia_from_second_moment
@@ -53,6 +54,8 @@ NUMERIC_FLAGS = (
 GEOM_FRICTION = (1.0, 0.005, 0.0001)  # of sliding; of spinning and rolling, m: what MuJoCo takes where none is given
 OBEYED = ("gravity", "contact", "limit", "frictionloss")
 GAINS = ("kp", "kv", "gainprm", "biasprm", "gaintype", "biastype")  # of one kind of actuator only
+FILLED = ("size", "friction", "stiffness", "damping", "gear", "gainprm", "biasprm", "polycoef")
+"""Attributes of which an element may give the first numbers only: it has the others from its class."""
 
 
 def include_files(root: Element, folder: Folder) -> None:
@@ -189,7 +192,8 @@ class Defaults:
                     continue
                 for key, value in child.attributes.items():
                     shared = child.tag in ACTUATORS and key not in GAINS
-                    own.setdefault("actuators" if shared else child.tag, {})[key] = value
+                    values = own.setdefault("actuators" if shared else child.tag, {})
+                    values[key] = _filled(key, value, values)
             for child in element.all("default"):
                 inner = Attributes(child).text("class")
                 if inner in self.classes:
@@ -204,7 +208,18 @@ class Defaults:
             raise element.error(f"there is no default class {name!r:.60}; define it, or correct the name")
         table = self.classes[name]
         shared = table.get("actuators", {}) if element.tag in ACTUATORS else {}
-        return Attributes(element, {**shared, **table.get(tag or element.tag, {})})
+        defaults = {**shared, **table.get(tag or element.tag, {})}
+        found = Attributes(element, defaults)
+        for key in FILLED:
+            if key in element.attributes:
+                found.values[key] = _filled(key, element.attributes[key], defaults)
+        return found
+
+
+def _filled(key: str, value: str, defaults: dict[str, str]) -> str:
+    """The numbers of an attribute; those that it lacks are from the class, as MuJoCo has them."""
+    words, more = value.split(), defaults.get(key, "").split()
+    return " ".join([*words, *more[len(words) :]]) if key in FILLED and len(words) < len(more) else value
 
 
 def note_unasked(attributes: Attributes, warnings: Warnings, *known: str) -> None:
@@ -583,7 +598,7 @@ def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: S
         return name
     if segment.free:
         raise element.error(f"body {segment.name!r} is free already; remove this joint")
-    axis = Axis(name or f"{segment.name}/{kind} {len(segment.axes) + 1}", KINDS[kind], element)
+    axis = Axis(name or part_name(segment.name, f"{kind} {len(segment.axes) + 1}"), KINDS[kind], element)
     axis.anchor = frame.point(attributes.vector("pos", 3, default=(0.0, 0.0, 0.0)))
     unit = math.pi / 180.0 if settings.degree and kind != "slide" else 1.0
     limits = _range(attributes, settings)
@@ -599,12 +614,12 @@ def add_joint(attributes: Attributes, segment: Segment, frame: Pose, settings: S
         axis.rest = unit * attributes.number("springref", 0.0) - axis.zero
         axis.armature = attributes.number("armature", 0.0, 0.0)
         axis.friction = 0.0 if "frictionloss" in settings.disabled else attributes.number("frictionloss", 0.0, 0.0)
-        axis.stiffness, axis.damping = (_linear(attributes, key, warnings) for key in ("stiffness", "damping"))
+        axis.stiffness, axis.damping = (linear(attributes, key, warnings) for key in ("stiffness", "damping"))
         if limits is not None and "limit" not in settings.disabled:
             axis.lower, axis.upper = (unit * limits - axis.zero).tolist()
             if not axis.lower <= 0.0 <= axis.upper:
                 warnings.add(element, f"joint {axis.name!r} starts beyond its stops; the first steps move it back")
-    axis.effort = _effort(attributes)
+    axis.effort = _effort(attributes, warnings)
     attributes.asked.update(("ref", "springref", "frictionloss"))
     note_unasked(attributes, warnings)
     segment.axes.append(axis)
@@ -642,16 +657,22 @@ def _range(attributes: Attributes, settings: Settings) -> np.ndarray | None:
     return limits
 
 
-def _effort(attributes: Attributes) -> float:
+def _effort(attributes: Attributes, warnings: Warnings) -> float:
     """What all actuators together may do, either way."""
     limits = attributes.vector("actuatorfrcrange", 2, default=(0.0, 0.0))
     limited = attributes.choice("actuatorfrclimited", ("true", "false", "auto"), "auto")
     if limited == "false" or (limited == "auto" and "actuatorfrcrange" not in attributes):
         return math.inf
+    if limits[0] != -limits[1]:
+        warnings.add(
+            attributes.element,
+            f"actuatorfrcrange {limits.tolist()} is not symmetric; the larger bound is used for both",
+            "actuatorfrcrange",
+        )
     return float(np.abs(limits).max())
 
 
-def _linear(attributes: Attributes, key: str, warnings: Warnings) -> float:
+def linear(attributes: Attributes, key: str, warnings: Warnings) -> float:
     """The first of three coefficients; the others are of higher powers."""
     values = attributes.vector(key, 1, 3, default=(0.0,))
     if values[1:].any():

@@ -21,12 +21,13 @@ import numpy as np
 
 from ..scene.body import THE_WORLD
 from ..scene.cable import Pulley, length_of, resolve_path
+from ..scene.checks import part_name
 from ..scene.joint import Link
 from ..scene.resolve import Resolver
 from ..scene.shapes import Cylinder, Sphere
 from .description import Axis, Built, Pose, Segment, free_name, located
 from .files import Attributes, Element, Warnings
-from .mjcf_bodies import note_unasked
+from .mjcf_bodies import linear, note_unasked
 
 if TYPE_CHECKING:
     from .mjcf import MjcfReader
@@ -208,7 +209,7 @@ def add_tendons(tendons: dict[str, Tendon], built: Built, warnings: Warnings, li
     """Springs, cables and stops of all tendons. limits : whether ranges are read."""
     for tendon in tendons.values():
         attributes = tendon.attributes
-        law = _Law.read(attributes, limits)
+        law = _Law.read(attributes, limits, warnings)
         if law.is_nothing and not tendon.problem:
             note_unasked(attributes, warnings)
             continue  # it is for actuators, sensors or equalities
@@ -240,7 +241,7 @@ class _Law:
     range: tuple[float, float] | None
 
     @classmethod
-    def read(cls, attributes: Attributes, limits: bool) -> _Law:
+    def read(cls, attributes: Attributes, limits: bool, warnings: Warnings) -> _Law:
         """The numbers of a tendon."""
         length = attributes.vector("springlength", 1, 2, default=(-1.0,))
         given = None if length[0] < 0.0 else (float(length[0]), float(length[-1]))
@@ -248,7 +249,7 @@ class _Law:
         limited = attributes.choice("limited", ("true", "false", "auto"), "auto")
         bounded = limits and (limited == "true" or (limited == "auto" and "range" in attributes))
         return cls(
-            attributes.number("stiffness", 0.0, 0.0), attributes.number("damping", 0.0, 0.0), given,
+            linear(attributes, "stiffness", warnings), linear(attributes, "damping", warnings), given,
             (float(span[0]), float(span[1])) if bounded else None,
         )  # fmt: skip
 
@@ -292,7 +293,9 @@ def _on_path(tendon: Tendon, law: _Law, built: Built, warnings: Warnings) -> Non
                 tendon.attributes.element,
                 f"tendon {tendon.name!r:.60} may be shorter than its range says: a cable goes slack", "tendon range",
             )  # fmt: skip
-        name = free_name(tendon.name if law.stiffness == law.damping == 0.0 else f"{tendon.name}/range", scene.forces)
+        name = free_name(
+            tendon.name if law.stiffness == law.damping == 0.0 else part_name(tendon.name, "range"), scene.forces
+        )
         scene.cable(name, path, length=law.range[1], slack=True)
 
 
@@ -321,7 +324,7 @@ def _on_joint(tendon: Tendon, law: _Law, built: Built) -> None:
         )  # fmt: skip
     if law.range is not None:
         lower, upper = sorted(bound / c - axis.zero for bound in law.range)
-        scene.limit(free_name(f"{tendon.name}/range", scene.forces), joint, lower=lower, upper=upper)
+        scene.limit(free_name(part_name(tendon.name, "range"), scene.forces), joint, lower=lower, upper=upper)
 
 
 # Equalities -----------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections import deque
 
 import numpy as np
 
+from ..scene.checks import part_name
 from ..scene.contact import MOST_FRICTION
 from ..scene.shapes import SHAPES, HalfSpace
 from .build import build, part_overlapping_links
@@ -239,7 +240,7 @@ class UrdfReader:
                 ("y", "slider", np.cross(normal, first)),
                 ("turn", "hinge", normal),
             ):
-                segment.axes.append(Axis(f"{name}/{suffix}", how, element, direction=axis))
+                segment.axes.append(Axis(part_name(name, suffix), how, element, direction=axis))
         elif kind in AXIS_KINDS:
             segment.axes.append(self._single(element, name, kind))
         else:
@@ -357,4 +358,4 @@ def _follow(built: Built, mimics: Mimics, warnings: Warnings) -> None:
             warnings.add(element, f"{name!r} cannot follow {multiplier:g} times {leader!r:.60}; it moves freely")
             continue
         with located(element):
-            built.scene.gear(f"{name}/mimic", built.joints[leader], built.joints[name], multiplier)
+            built.scene.gear(part_name(name, "mimic"), built.joints[leader], built.joints[name], multiplier)

@@ -171,6 +171,24 @@ def array_of(value: object) -> np.ndarray:
         return np.empty(0, dtype=object)
 
 
+MOST_CHARACTERS = 200  # of a name
+
+
+def numbered(name: str, *taken: Any) -> str:
+    """The name itself, or with a number where something has it already; its end is left out where it is too long."""
+    number, found = 2, name[:MOST_CHARACTERS]
+    while any(found in names for names in taken):
+        suffix = f" ({number})"
+        number, found = number + 1, name[: MOST_CHARACTERS - len(suffix)] + suffix
+    return found
+
+
+def part_name(owner: str, part: str) -> str:
+    """The name "owner/part" of a part; where it is too long the end of the owner's is left out, or that of both."""
+    room = max(MOST_CHARACTERS - 1 - len(part), MOST_CHARACTERS // 2)
+    return f"{owner[:room]}/{part}"[:MOST_CHARACTERS]
+
+
 def unit_quaternion(owner: str, name: str, value: NumbersLike) -> tuple[float, float, float, float]:
     """``value`` (w, x, y, z) divided by its norm; a quaternion that is unit already to rounding keeps its bits.
 

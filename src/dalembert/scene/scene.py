@@ -15,7 +15,7 @@ from ..core.arrays import NumbersLike, VectorLike
 from ..core.calls import explain_calls
 from .body import WORLD, Body, World, mass_of_body, require_not_exchanged, require_shape
 from .cable import CableMethods
-from .checks import meant, real_array, require_arguments, rotation_matrix, unit_quaternion
+from .checks import MOST_CHARACTERS, meant, real_array, require_arguments, rotation_matrix, unit_quaternion
 from .colors import color_text
 from .contact import OF_SCENE, ContactMethods, ContactRule, Material, Obstacle, OfScene, require_convex, surface
 from .force import Force, ForceMethods
@@ -310,9 +310,11 @@ class Scene(
     # Looking things up ------------------------------------------------------------------------------------------------
 
     def _new_name(self, name: str, table: dict[str, Any], kind: str) -> None:
-        if not isinstance(name, str) or not name or len(name) > 200:
+        if not isinstance(name, str) or not name or len(name) > MOST_CHARACTERS:
             first = "" if isinstance(name, str) else f"; the name comes first, such as {kind.split()[0]!r}"
-            raise ValueError(f"{kind}: its name must be a text of 1 to 200 characters; got {name!r:.80}{first}")
+            raise ValueError(
+                f"{kind}: its name must be a text of 1 to {MOST_CHARACTERS} characters; got {name!r:.80}{first}"
+            )
         if name in table:
             raise ValueError(f"{kind} {name!r}: the name is already in use; choose another")
         if name == WORLD.name and kind == "body":

@@ -175,7 +175,9 @@ def _release(simulation: Any, name: str) -> None:
 def _write(field: Field, values: np.ndarray | None) -> None:
     """Write the data of a checkpoint to the tables of a run. Raises CheckpointError."""
     if values is None or values.size != field.values.size or values.dtype.kind != field.values.dtype.kind:
-        raise CheckpointError(f"the checkpoint's {field.name!r} is not that of this scene")
+        raise CheckpointError(
+            f"the checkpoint's {field.name!r} does not fit this scene; resume the scene that the run was made of"
+        )
     if not np.isnan(field.least) and not ((values >= field.least) & (values <= field.most)).all():
         raise CheckpointError(f"the checkpoint's {field.name!r} has a number out of range")
     field.values[...] = values.reshape(field.values.shape)

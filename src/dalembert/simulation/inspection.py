@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +90,8 @@ class Queries:
 
     def ray_cast(self, origin: VectorLike, direction: VectorLike, reach: float = math.inf) -> RayHit | None:
         """See `Simulation.ray_cast`."""
+        if isinstance(reach, bool) or not isinstance(reach, Real) or not reach > 0.0:
+            raise ValueError(f"ray_cast: reach is {reach!r:.80}; give a length above zero in m, or leave it out")
         hit = query.ray_cast(self._tables, np.asarray(origin), np.asarray(direction), reach)
         if hit is None:
             return None
@@ -274,7 +277,7 @@ class Inspection:
         """The first intersection of a ray from `origin` (m) along `direction`, at most `reach` (m) long, with a body or
         obstacle that has a material; None if there is none.
 
-        Raises ValueError for non-finite values and a zero direction.
+        Raises ValueError for non-finite values, a zero direction, and a reach that is not above zero.
         """
         return self._queries.update(self._y).ray_cast(origin, direction, reach)
 

@@ -15,6 +15,7 @@ from ..sensors.recorded import attach
 from ..sensors.sampling import Sensors
 from . import checkpoint
 from .clock import AskedTime
+from .constants import constants_json, difference, first_other
 from .provenance import provenance
 from .recording import Recorder, as_json
 from .report import LONG, Report, make_report
@@ -99,6 +100,7 @@ class Results:
             "version": __version__,
             "scene_json": as_json(scene_description(self.model.scene, self.released)),
             "report_json": as_json(self.report.as_dict()),
+            "constants_json": constants_json(self.model.scene),
         }
         found = provenance(self)
         attrs |= {"provenance_json": as_json(found), "final_state_hash": found["final_state_hash"]}
@@ -144,8 +146,13 @@ class Results:
         (written by an older version, or cut), results agree to rounding at first and then drift apart; in the latter
         case a warning is issued.
 
-        Raises ValueError for a run of another scene, and TrajectoryError for a file with invalid contents.
+        Names, masses, shapes, initial poses, joints, gravity, the parameters of forces and contacts must be those of
+        the scene that the run was made of. Its own are what was set since: motors, motions, and what was released.
+
+        Raises ValueError for a run of another scene, naming the first difference, and TrajectoryError for a file with
+        invalid contents.
         """
+        self._require_same_scene(trajectory)
         y = np.asarray(trajectory.last_state, float)
         self._fit_entries(y.size)
         if y.shape != self._y.shape:
@@ -159,6 +166,23 @@ class Results:
             except CheckpointError as error:
                 raise TrajectoryError(str(error)) from None
         return self
+
+    def _require_same_scene(self, trajectory: Trajectory) -> None:
+        """Raises ValueError for a run of another scene. Where a file of an older version, or of a batch, does not have the
+        constants of its scene, the names of its bodies are compared."""
+        text = trajectory.attrs.get("constants_json")
+        if text is not None:
+            other = difference(json.loads(text), self.model.scene)
+        elif lost := first_other(trajectory.bodies, self.model.body_names):
+            other = f"it has body {lost!r:.60}, and this scene does not"
+        else:
+            new = first_other(self.model.body_names, trajectory.bodies)
+            other = None if new is None else f"it has no body {new!r:.60}"
+        if other is not None:
+            raise ValueError(
+                f"the saved run is of another scene: {other}; resume the same scene, or begin a run of this one from the "
+                "positions and velocities that the saved one ends with: Simulation.restart(prepare)"
+            )
 
     def _fit_entries(self, size: int) -> None:
         """Have the entries of applied forces in the ledger, or not, as a state of this size has."""

@@ -224,8 +224,7 @@ class Advancing:
         before = float(np.sum(self.recorder.frames["energies"][-1])) - self._live_work()
         for name in event.release:
             self.release(name)
-        if event.action is not None:
-            interrupt.call(event.action, self.state)
+        self._act(event)
         self.recorder.drop_from(self.time)
         self._record()
         entry = self.model.size - ledger_size(self.model) + self.model.force_names.index("events")
@@ -234,6 +233,16 @@ class Advancing:
         self._take_change()
         self._record()
         self.stopped = self.stopped or event.stop
+
+    def _act(self, event: Event) -> None:
+        """Call the action of an event, if it has one. Raises SimulationError, with its name, for an error in it."""
+        if event.action is None:
+            return
+        try:
+            interrupt.call(event.action, self.state)
+        except Exception as error:
+            at = f"at t = {self.time:.9g} s"
+            raise failure(self, f"{at} the action of event {event.name!r} failed: {error!r}") from error
 
     def _run(self, target: float) -> int:
         """Let the stepper run to `target` (s), and sample sensors on the way. Returns a status."""
@@ -288,14 +297,18 @@ class Advancing:
 
     def _warn_before(self, duration: float) -> None:
         """Warn of what can be predicted of the next `duration` seconds: unstable steps, changed tables."""
-        changed = changed_since(self.model)
-        if changed is not None:
-            self.warn(changed)
+        self._warn_of_changes()
         if not self._stability_known and self.settings["dt"] is not None:
             self._stability_known = True
             found = stability_warning(self, duration)
             if found is not None:
                 self.warn(found)
+
+    def _warn_of_changes(self) -> None:
+        """Warn of what was added to the scene or changed of it since the run was made."""
+        changed = changed_since(self.model)
+        if changed is not None:
+            self.warn(changed)
 
     def _warn_of_long_steps(self, seconds: float) -> None:
         """Warn of a run that is shorter than one step."""
@@ -307,6 +320,7 @@ class Advancing:
             )
 
     def _warn_after(self) -> None:
-        """Warn of what the steps so far show: unsolved contacts, drift."""
+        """Warn of what the steps so far show: unsolved contacts, drift, a scene that a controller or an event changed."""
+        self._warn_of_changes()
         for about, message in of_the_steps(self):
             self.warn(message, about)

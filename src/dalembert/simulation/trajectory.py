@@ -134,7 +134,7 @@ def check(dataset: xarray.Dataset, source: str) -> None:
     """Refuse a dataset that is not a trajectory: structure first, then values."""
     check_structure(dataset, source)
     _check_values(dataset, source)
-    for key in ("scene_json", "report_json", "provenance_json"):
+    for key in ("scene_json", "report_json", "provenance_json", "constants_json"):
         try:
             description = json.loads(dataset.attrs.get(key, "{}"))
         except (ValueError, TypeError, RecursionError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...collide.curved import DISTANCE_ENTRY as DISTANCE
-from ...collide.detect import collision_of
+from ...collide.detect import collision_of, joined_pairs
 from ...core.jit import CFunction
 from ...dynamics.joint_space.mechanism import JointDriver, JointMechanism
 from ...dynamics.mechanism import Mechanism
@@ -28,6 +28,8 @@ from ...integrate.tableaus import METHODS
 from ...linalg.lcp import KERNELS as LCP
 from ...model.compile import Model
 from ...model.tables import STATE_SIZE, System
+from ...scene.contact import Obstacle, rule_for, rule_table
+from ...scene.scene import Scene
 from ..agreement import require_agreement
 from ..registry import NO, Facts, Method, names, one_of, positive, register
 from ..settings import ImpactLaw
@@ -116,6 +118,8 @@ class RungeKutta(Method):
     def make_stepper(self, model: Model, mechanism: Mechanism, stop_unsolved: bool) -> Stepper:
         """See `Method.make_stepper`."""
         tableau, touching = METHODS[self.name], bool(model.scene.touching())
+        if tableau.partitioned or isinstance(mechanism, JointMechanism):  # which have no contact by events
+            touching = touching and can_collide(model.scene)
         self._require_runnable(model, mechanism, touching)
         share = JOINT_TOLERANCE if isinstance(mechanism, JointMechanism) and mechanism.carried else 1.0
         weights = smooth_weights(model, mechanism, self.name)
@@ -214,6 +218,19 @@ class Events(RungeKutta):
     @property
     def _law(self) -> str:
         return self.impacts
+
+
+def can_collide(scene: Scene) -> bool:
+    """Whether there are a body that moves and another body or obstacle that do not pass through each other."""
+    table, joined, touching = rule_table(scene.contact_rules), joined_pairs(scene), scene.touching()
+    for a in touching:
+        if isinstance(a, Obstacle) or a.motion is not None:
+            continue
+        for b in touching:
+            rule = rule_for(table, a, b)
+            if a is not b and (rule.enabled if rule is not None else {a.name, b.name} not in joined):
+                return True
+    return False
 
 
 def smooth_weights(model: Model, mechanism: Mechanism, method: str) -> np.ndarray:
