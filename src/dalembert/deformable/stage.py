@@ -315,6 +315,25 @@ def finish_touch(touch, y, particles, system, steps):
         store(y, ledger, load(y, ledger) - work)
     add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system, steps)
     correct_position(touch, sub(x, x_0), y, particles, system, steps)
+    note_two_bodies(touch, particles, steps)
+
+
+@njit
+def note_two_bodies(touch, particles, steps):
+    """Count a particle that two different bodies hold at once. The world counts as one body."""
+    contacts, active, report = particles.contacts, steps.active, steps.report[0]
+    one = -1
+    for c in range(touch.first, touch.last):
+        if active[c] == 0:
+            continue
+        body = contacts[c].body
+        if one < 0:
+            one = body
+        elif body != one:
+            if report.shared == 0:
+                report.shared_a, report.shared_b = one, body
+            report.shared += 1
+            return
 
 
 @njit

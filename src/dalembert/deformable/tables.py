@@ -39,10 +39,11 @@ STAGE = np.dtype(
     align=True,
 )  # fmt: skip
 # See `report`; `linear`: iterations of conjugate gradients, `worst`: the largest relative gradient, `largest`: the largest
-# typical force of a step so far, N.
+# typical force of a step so far, N. `shared`: how often a particle touched two bodies at once in a step; the first two such.
 REPORT = np.dtype(
     [("steps", "i8"), ("newton", "i8"), ("linear", "i8"), ("solves", "i8"), ("halvings", "i8"), ("unconverged", "i8"),
-     ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8"), ("largest", "f8")],
+     ("indefinite", "i8"), ("unsolved", "i8"), ("worst", "f8"), ("largest", "f8"), ("shared", "i8"), ("shared_a", "i8"),
+     ("shared_b", "i8")],
     align=True,
 )  # fmt: skip
 # The touch of a particle: its contacts, the body that carries it and its arm there, and the directions in which it is
