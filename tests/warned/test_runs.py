@@ -436,15 +436,3 @@ def test_copies_judge_the_energy_as_the_run_does():
         twin.state.velocity[0] *= 2.0
         twin.advance(0.1)
         assert pickle.loads(pickle.dumps(twin.copy())).advance(0.1).warnings == []
-
-
-# Particles that touch two bodies --------------------------------------------------------------------------------------
-
-
-def test_a_particle_that_touches_the_ground_and_a_body_at_once_is_told():
-    scene = ground(material=dal.Material(0.0))
-    scene.add_body("box", CUBE, mass=1.0, position=(0, 0, 0.1))
-    scene.add_particles("ball", [(-0.2, 0, 0.03)], mass=0.5, radius=0.03, velocity=[(3, 0, 0)])
-    run = dal.Simulation(scene)
-    run.advance(0.1)
-    assert "a particle touched 'box' and an obstacle at once" in one(run.report.warnings)

@@ -34,7 +34,7 @@ MUCH = 0.1  # of the energies of a run: an error of the energy that is warned of
 STANDING = 1e-6  # m/s: energies of slower bodies are rounding
 DAMPING = ("implicit_euler", "linear_implicit_euler", "bdf2")  # methods that damp what moves
 OPEN = 1e-9  # of the size of the model: joints that projection leaves further open than this are not closed to rounding
-SUBJECTS = ("contact", "particles", "rounds", "carriers", "constraints", "joints", "energy")  # of `of_the_steps`
+SUBJECTS = ("contact", "particles", "rounds", "constraints", "joints", "energy")  # of `of_the_steps`
 OF_CONTACT = {"solver", "iterations", "tolerance", "sleep_after"}
 # Options that are passed to many methods at once, to compare these.
 LET_BE = {"dt", "threads", "newton_tolerance", "linear_solver", "linear_tolerance"}
@@ -130,16 +130,6 @@ def of_the_steps(run: Any) -> Iterator[tuple[str, str]]:
                 "of both; take a smaller dt, or lighter particles"
             )
             yield "rounds", message
-        report = particles.report[0]
-        if report.shared > 0:
-            bodies = run.model.body_names
-            pair = [bodies[k] if k < len(bodies) else "" for k in (int(report.shared_a), int(report.shared_b))]
-            first, second = [repr(name) if name else "an obstacle" for name in sorted(pair, reverse=True)]
-            message = (
-                f"a particle touched {first} and {second} at once: one of them gets all its forces, so that what the other "
-                "one gains of momentum, and friction at it, are wrong; use a body with a shape instead of the particle"
-            )
-            yield "carriers", message
     every = run.recorder.points_every
     if every > 1:
         message = (
