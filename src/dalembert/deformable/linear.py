@@ -725,18 +725,14 @@ class DirectSolver:
         n, rigid = int(self.system.settings[0].particles), int(self.system.settings[0].rigid)
         rows, columns, entries = [], [], []
         for touch in self.steps.touches[: int(self.steps.touch_counts[0])]:
-            for foot in range(int(touch.feet) if slides(touch) else 0):
-                body = int(foot_body(touch, foot))
-                if body >= rigid:
-                    continue
-                plane = np.array([foot_tangent(touch, foot, unit(c)) for c in range(3)])
-                carried = plane @ _point_jacobian(foot_arm(touch, foot))
+            for body, arm, _, plane, grip in _feet(touch, rigid):
+                carried = plane @ _point_jacobian(arm)
                 both = np.block([[np.zeros((3, 3)), -carried], [-carried.T, carried.T @ carried]])
                 at = np.concatenate([3 * int(touch.particle) + np.arange(3), 3 * n + BODY_ROW * body + np.arange(6)])
                 r, c = np.meshgrid(at, at, indexing="ij")
                 rows.append(r.ravel())
                 columns.append(c.ravel())
-                entries.append(float(foot_grip(touch, foot)) * both.ravel())
+                entries.append(grip * both.ravel())
         if not entries:
             return csc_array((size, size))
         return csc_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=(size, size))
@@ -755,12 +751,8 @@ class DirectSolver:
             axes = np.array(touch.axes).reshape(3, 3)[: int(touch.locked)]
             along = axes.T @ axes
             held[int(touch.particle)] = along
-            for foot in range(int(touch.feet)):
-                body = int(foot_body(touch, foot))
-                if body >= rigid:
-                    continue
-                given = np.array([carried_by_foot(touch, foot, unit(c)) for c in range(3)]).T
-                carried = given @ _point_jacobian(foot_arm(touch, foot))
+            for body, arm, given, _, _ in _feet(touch, rigid):
+                carried = given @ _point_jacobian(arm)
                 r, c = np.meshgrid(np.arange(3), np.arange(BODY_ROW), indexing="ij")
                 rows.append((3 * int(touch.particle) + r).ravel())
                 columns.append((BODY_ROW * body + c).ravel())
@@ -781,6 +773,24 @@ class DirectSolver:
                 free += 1
         joined = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
         return csc_array(joined, shape=(3 * n + BODY_ROW * rigid, free))
+
+
+def _feet(touch: Any, rigid: int) -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray, float]]:
+    """Body, arm, the matrices of `carried_by_foot` and `foot_tangent`, and κ of each foot that is at a body."""
+    axes, several = np.array(touch.axes).reshape(3, 3), int(touch.feet) > 1
+    if not several:
+        normals, locked = axes[: int(touch.normals)], axes[: int(touch.locked)]
+        sliding = touch.stick == 0 and touch.normals > 0
+        plane, grip = np.eye(3) - normals.T @ normals, float(touch.grip) if sliding else 0.0
+        feet = [(int(touch.body), np.array(touch.arm), locked.T @ locked, plane, grip)]
+        return [foot for foot in feet if foot[0] < rigid]
+    arms, bases, lean = (np.array(own).reshape(3, 3) for own in (touch.arms, touch.bases, touch.lean))
+    locked, feet = int(touch.locked), []
+    for c in range(int(touch.feet)):
+        n = bases[c]
+        given = np.outer(axes[:locked].T @ lean[:locked, c], n)
+        feet.append((int(touch.bodies[c]), arms[c], given, np.eye(3) - np.outer(n, n), float(touch.grips[c])))
+    return [foot for foot in feet if foot[0] < rigid]
 
 
 def _point_jacobian(arm: np.ndarray) -> np.ndarray:
