@@ -692,8 +692,11 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box(coordinates):
     np.testing.assert_allclose(run.state.position[1], (-0.1, 0, 0.202), rtol=0, atol=1e-12)
     weight = G * 200.0 * 0.2**3
     work, kinetic = run.report.work["wall"], 0.5 * weight / G * 0.2**2
-    # friction over about the way of the block, and its kinetic energy
-    assert 0.3 * weight * 0.05 < work < 0.3 * weight * 0.1 + kinetic
+    # friction over the way of the block, its kinetic and elastic energy, and what impacts lose
+    assert run.report.work["contact: friction"] == pytest.approx(-0.3 * weight * 0.095, rel=0.02)
+    stored = kinetic - run.report.work["block elastic"] - run.report.work["contact: impacts"]
+    assert work == pytest.approx(0.3 * weight * 0.095 + stored, rel=0.04)
+    np.testing.assert_allclose(run.state.position[0, 0], 0.0, atol=1e-6)
     assert run.report.momentum_residual < 1e-7 and run.report.energy_residual < 0.05 * work
 
 
@@ -702,7 +705,7 @@ def test_a_wall_pushes_a_soft_block_over_a_free_box(coordinates):
 def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method, coordinates):
     """Particles push the wall, and the box resists it: neither changes how it moves. So rounds settle in nearly all steps;
     when they waited for the wall, 100 of 120 ended with an error of its velocity. Walls that start later leave at most
-    7 of 120."""
+    12 of 120, in joint coordinates."""
     scene = dal.Scene("drape", material=dal.Material(0.4))
     scene.add_obstacle("ground", dal.HalfSpace())
     scene.add_body("box", dal.Box(0.4, 0.4, 0.2), mass=2.0, position=(0, 0, 0.1))
@@ -724,4 +727,4 @@ def test_a_wall_that_carries_some_cloth_pushes_a_box_under_the_rest(method, coor
     np.testing.assert_allclose(box, (0.04, 0, 0.1), rtol=0, atol=1e-6)
     behind = np.abs(run.state.particle_position[:, 0] - (-0.185 - 0.025 - 0.01)) < 1e-4  # what touches the wall
     assert np.count_nonzero(behind) > 3
-    assert run.report.particles.unsettled <= 10 and run.report.particles.mismatch < 0.01
+    assert run.report.particles.unsettled <= 14 and run.report.particles.mismatch < 0.01

@@ -10,7 +10,6 @@ solves until little changes.
 """
 
 import ctypes
-import math
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,130 @@ def tangent_part(touch, v):
 @inlined
 def slides(touch):
     """Whether sliding friction acts on it."""
+    if touch.feet > 1:
+        return touch.grips[0] != 0.0 or touch.grips[1] != 0.0 or touch.grips[2] != 0.0
     return touch.grip != 0.0 and touch.stick == 0 and touch.normals > 0
+
+
+# Feet -----------------------------------------------------------------------------------------------------------------
+# A touch of contacts at different bodies has a foot at each: the displacement of the particle along n_c is that of the body
+# of foot c, and friction is that of each foot along its own surface. e_k = Σ_c lean_kc n_c, so that the bodies give it the
+# displacement Σ_k e_k Σ_c lean_kc n_c·d_c, and foot c gets the part n_c Σ_k lean_kc e_k·f of a reaction f: `carried_part`
+# and `push_carriers` are transposes of each other. Any other touch has one foot, with all axes.
+
+
+@inlined
+def foot_body(touch, c):
+    """The body of a foot."""
+    return touch.bodies[c] if touch.feet > 1 else touch.body
+
+
+@inlined
+def foot_arm(touch, c):
+    """The arm of a foot at its body."""
+    if touch.feet > 1:
+        return (touch.arms[3 * c], touch.arms[3 * c + 1], touch.arms[3 * c + 2])
+    return load3(touch.arm)
+
+
+@inlined
+def foot_normal(touch, c):
+    """The normal of a foot of several."""
+    return (touch.bases[3 * c], touch.bases[3 * c + 1], touch.bases[3 * c + 2])
+
+
+@inlined
+def foot_grip(touch, c):
+    """κ of a foot; 0 if it does not slide."""
+    if touch.feet > 1:
+        return touch.grips[c]
+    return touch.grip if slides(touch) else 0.0
+
+
+@inlined
+def foot_tangent(touch, c, v):
+    """The part of v along the surface of a foot."""
+    if touch.feet > 1:
+        n = foot_normal(touch, c)
+        return add_scaled(v, -dot(n, v), n)
+    return tangent_part(touch, v)
+
+
+@inlined
+def foot_point(touch, c, motion):
+    """The displacement of the body of a foot at the particle; nothing of the world."""
+    return point_displacement(motion, BODY_ROW * foot_body(touch, c), foot_arm(touch, c))
+
+
+@inlined
+def push_foot(touch, c, force, values):
+    """Add a force at a foot, and its moment, to the six numbers of its body."""
+    at = BODY_ROW * foot_body(touch, c)
+    add_3(values, at, force)
+    add_3(values, at + 3, cross(foot_arm(touch, c), force))
+
+
+@inlined
+def carried_by_foot(touch, c, v):
+    """The displacement in the locked directions that a foot gives to the particle where its body has v there."""
+    if touch.feet == 1:
+        return locked_part(touch, v)
+    along, out = dot(foot_normal(touch, c), v), (0.0, 0.0, 0.0)
+    for k in range(touch.locked):
+        out = add_scaled(out, touch.lean[3 * k + c] * along, axis_of(touch, k))
+    return out
+
+
+@inlined
+def share_of_foot(touch, c, force):
+    """The part of a reaction that a foot bears: the transpose of `carried_by_foot`."""
+    if touch.feet == 1:
+        return locked_part(touch, force)
+    return scale(normal_share(touch, c, force), foot_normal(touch, c))
+
+
+@inlined
+def normal_share(touch, c, force):
+    """The force along the normal of a foot of several, of a reaction."""
+    size = 0.0
+    for k in range(touch.locked):
+        size += touch.lean[3 * k + c] * dot(axis_of(touch, k), force)
+    return size
+
+
+@njit
+def carried_part(touch, motion, system):
+    """The displacement in the locked directions that the bodies give to the particle by their motion."""
+    out = (0.0, 0.0, 0.0)
+    for c in range(touch.feet):
+        if foot_body(touch, c) < system.settings[0].rigid:
+            out = add(out, carried_by_foot(touch, c, foot_point(touch, c, motion)))
+    return out
+
+
+@njit
+def push_carriers(touch, reaction, values, system):
+    """Add a reaction in the locked directions to the wrenches of the bodies."""
+    for c in range(touch.feet):
+        if foot_body(touch, c) < system.settings[0].rigid:
+            push_foot(touch, c, share_of_foot(touch, c, reaction), values)
+
+
+@njit
+def slip_at(touch, c, u, motion, system):
+    """The slip at a foot of a particle with the displacement u, where bodies move as in `motion`."""
+    if foot_body(touch, c) < system.settings[0].rigid:
+        u = sub(u, foot_point(touch, c, motion))
+    return foot_tangent(touch, c, u)
+
+
+@njit
+def is_carried(touch, steps):
+    """Whether any body of a touch responds to forces."""
+    some = False
+    for c in range(touch.feet):
+        some = some or steps.driven[foot_body(touch, c)] == 0
+    return some
 
 
 @inlined
@@ -94,19 +216,6 @@ def point_displacement(motion, at, arm):
 
 
 @inlined
-def body_point(touch, motion, at):
-    """δ + θ × r of the carrier at the particle, with `motion` from `at` on: displacement, turn."""
-    return point_displacement(motion, at, load3(touch.arm))
-
-
-@inlined
-def push_carrier(touch, force, values, at):
-    """Add a force on the carrier at the particle, and its moment, to the six numbers at `at`."""
-    add_3(values, at, force)
-    add_3(values, at + 3, cross(load3(touch.arm), force))
-
-
-@inlined
 def stage_fraction(steps):
     """The displacement of the stage over that of the step."""
     return 1.0 / steps.options[0].stretch
@@ -117,8 +226,7 @@ def missing_displacement(touch, system, steps):
     """The displacement in the locked directions still missing at `iterate`, besides the carrier's own in this solve."""
     i = 3 * touch.particle
     made = sub(load_3(steps.iterate, i), load_3(steps.start, i))
-    if touch.body < system.settings[0].rigid:
-        made = sub(made, body_point(touch, steps.moved, BODY_ROW * touch.body))
+    made = sub(made, carried_part(touch, steps.moved, system))
     out = (0.0, 0.0, 0.0)
     for k in range(touch.locked):
         axis = axis_of(touch, k)
@@ -128,22 +236,42 @@ def missing_displacement(touch, system, steps):
 
 @njit
 def friction_at(touch, share, body_share, system, steps):
-    """−κ s of a sliding touch, where the particle and its carrier have made `share` and `body_share` of `change`."""
-    if not slides(touch):
-        return (0.0, 0.0, 0.0)
-    return scale(-touch.grip, slip_of(touch, share, body_share, system, steps))
+    """−κ s of a sliding touch, where the particle and its carriers have made `share` and `body_share` of `change`."""
+    out = (0.0, 0.0, 0.0)
+    if slides(touch):
+        for c in range(touch.feet):
+            out = add(out, foot_friction(touch, c, share, body_share, system, steps))
+    return out
 
 
 @njit
-def slip_of(touch, share, body_share, system, steps):
-    """The tangential displacement of a touch relative to its carrier, after `share` and `body_share` of `change`."""
+def foot_friction(touch, c, share, body_share, system, steps):
+    """−κ s of a foot, on the particle; see `friction_at`."""
+    grip = foot_grip(touch, c)
+    if grip == 0.0:
+        return (0.0, 0.0, 0.0)
+    return scale(-grip, slip_of(touch, c, share, body_share, system, steps))
+
+
+@njit
+def push_by_friction(touch, sign, values, system, steps):
+    """Add `sign` times the friction of a touch, as it is at `iterate`, to the wrenches of its bodies."""
+    if slides(touch):
+        for c in range(touch.feet):
+            if foot_body(touch, c) < system.settings[0].rigid:
+                push_foot(touch, c, scale(sign, foot_friction(touch, c, 0.0, 0.0, system, steps)), values)
+
+
+@njit
+def slip_of(touch, c, share, body_share, system, steps):
+    """The displacement along the surface of a foot, relative to its body, after `share` and `body_share` of `change`."""
     i = 3 * touch.particle
     slip = add_scaled(sub(load_3(steps.iterate, i), slip_origin(i, steps)), share, load_3(steps.change, i))
-    if touch.body < system.settings[0].rigid:
-        slip = sub(slip, body_point(touch, steps.moved, BODY_ROW * touch.body))
-        slip = sub(slip, body_point(touch, steps.surface, BODY_ROW * touch.body))
-        slip = add_scaled(slip, -body_share, body_point(touch, steps.shift, BODY_ROW * touch.body))
-    return tangent_part(touch, slip)
+    if foot_body(touch, c) < system.settings[0].rigid:
+        slip = sub(slip, foot_point(touch, c, steps.moved))
+        slip = sub(slip, foot_point(touch, c, steps.surface))
+        slip = add_scaled(slip, -body_share, foot_point(touch, c, steps.shift))
+    return foot_tangent(touch, c, slip)
 
 
 @inlined
@@ -161,37 +289,67 @@ INDEPENDENT = 1e-6  # sine of the angle to the plane of the others: a normal tha
 
 @njit
 def lock(touch, contacts, system, steps):
-    """Fill the locked directions of a touch and its target displacement in them relative to its carrier, the body of the
-    active contact with the least separation."""
-    active = steps.active
-    touch.locked, touch.normals, least = 0, 0, math.inf
-    for c in range(touch.first, touch.last):
-        if active[c] == 0:
-            continue
+    """Fill the locked directions of a touch, and its target displacement in them relative to the bodies of the contacts that
+    they are from. The nearest contacts come first: others with the same normal add nothing."""
+    touch.locked, touch.normals = 0, 0
+    several = False
+    c = next_active(touch, -1, contacts, steps)
+    while c >= 0 and touch.locked < 3:
         contact = contacts[c]
-        if contact.separation < least:
-            least = contact.separation
-            touch.body = contact.body
-            store3(touch.arm, load3(contact.position))
         n = load3(contact.normal)
-        known, left = 0.0, n
+        known, left, k_new = 0.0, n, touch.locked
+        lean = (0.0, 0.0, 0.0)
         for k in range(touch.locked):
             axis = axis_of(touch, k)
             share = dot(n, axis)
             known += share * touch.target[k]
             left = add_scaled(left, -share, axis)
+            lean = add_scaled(lean, -share, (touch.lean[3 * k], touch.lean[3 * k + 1], touch.lean[3 * k + 2]))
         sine = norm(left)
-        if touch.locked < 3 and sine > INDEPENDENT:
-            add_axis(
-                touch,
-                scale(1.0 / sine, left),
-                (target_displacement(touch.particle, contact, system, steps) - known) / sine,
-            )
+        if sine > INDEPENDENT:
+            target = target_displacement(touch.particle, contact, system, steps)
+            add_axis(touch, scale(1.0 / sine, left), (target - known) / sine)
+            arm = load3(contact.position)
+            if contact.body < system.settings[0].rigid:
+                arm = sub(arm, load3(system.kinematics[contact.body].x))
+            for k in range(3):
+                touch.lean[3 * k_new + k] = (1.0 if k == k_new else lean[k]) / sine
+                touch.arms[3 * k_new + k], touch.bases[3 * k_new + k] = arm[k], n[k]
+            touch.contacts[k_new], touch.bodies[k_new] = c, contact.body
+            several = several or contact.body != touch.bodies[0]
+        c = next_active(touch, c, contacts, steps)
     touch.normals = touch.locked
-    if touch.normals > 0 and touch.body < system.settings[0].rigid:
-        store3(touch.arm, sub(load3(touch.arm), load3(system.kinematics[touch.body].x)))
-    if touch.normals > 0 and touch.stick != 0:
+    if touch.normals == 0:
+        touch.feet = 1
+        return
+    touch.body = touch.bodies[0]
+    store3(touch.arm, (touch.arms[0], touch.arms[1], touch.arms[2]))
+    if several:
+        if touch.feet != touch.normals:
+            touch.stick, touch.grip = 0, 0.0
+            store3(touch.grips, (0.0, 0.0, 0.0))
+        touch.feet = touch.normals
+        return
+    touch.feet = 1
+    if touch.stick != 0:
         complete_axes(touch, system, steps)
+
+
+@njit
+def next_active(touch, last, contacts, steps):
+    """The active contact of a touch that comes after the contact `last` (−1: the first), by their separations; −1: none."""
+    best = -1
+    for c in range(touch.first, touch.last):
+        if steps.active[c] == 0 or c == last:
+            continue
+        here = contacts[c].separation
+        if last >= 0:
+            there = contacts[last].separation
+            if here < there or (here == there and c < last):
+                continue
+        if best < 0 or here < contacts[best].separation:
+            best = c
+    return best
 
 
 # A closing contact ends with no velocity along its normal, or with a bounce; a remaining gap is closed, and an overlap
@@ -248,7 +406,7 @@ def complete_axes(touch, system, steps):
     elif options.stretch != 1.0:
         way = scale(options.fraction * (1.0 - options.fraction) * options.dt, sub(v, c))
     if touch.body < system.settings[0].rigid:
-        surface = body_point(touch, steps.surface, BODY_ROW * touch.body)
+        surface = foot_point(touch, 0, steps.surface)
         way = add_scaled(way, 1.0 if options.stretch == 1.0 else options.fraction, surface)
     if touch.locked == 1:
         axis = perpendicular(axis_of(touch, 0))
@@ -297,7 +455,7 @@ def gather_attachments(system, steps):
         kin = kinematics[attachment.body]
         arm = matvec(load9(kin.rotation), load3(attachment.anchor))
         touch.particle, touch.first, touch.last, touch.body = attachment.particle, 0, 0, attachment.body
-        touch.locked, touch.normals, touch.stick, touch.grip = 0, 0, 1, 0.0
+        touch.locked, touch.normals, touch.stick, touch.grip, touch.feet = 0, 0, 1, 0.0, 1
         store3(touch.arm, arm)
         store3(touch.force, (0.0, 0.0, 0.0))
         store3(touch.friction, (0.0, 0.0, 0.0))
@@ -377,7 +535,7 @@ def start_touch(touch, contacts, system, steps):
         contact = contacts[c]
         d = sub(path, body_displacement(contact.body, load3(contact.position), steps.wanted, 0, system))
         active[c] = 1 if dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation else 0
-    touch.stick, touch.grip, touch.returns, touch.body = 1, 0.0, 0, system.settings[0].rigid
+    touch.stick, touch.grip, touch.returns, touch.body, touch.feet = 1, 0.0, 0, system.settings[0].rigid, 1
     store3(touch.friction, (0.0, 0.0, 0.0))
     store3(touch.force, (0.0, 0.0, 0.0))
     load_warm_start(touch, contacts, steps)
@@ -409,7 +567,11 @@ def store_warm_start(steps):
         if touch.locked > 0:
             was = memory[touch.particle]
             was.step, was.stick, was.grip = steps.report[0].steps + 1, touch.stick, touch.grip
-            if touch.stick == 0 and norm(load3(touch.friction)) > touch.grip * CREEP * steps.stage[0].tau:
+            if (
+                touch.feet == 1
+                and touch.stick == 0
+                and norm(load3(touch.friction)) > touch.grip * CREEP * steps.stage[0].tau
+            ):
                 continue
             was.stick, was.grip = 1, 0.0
 

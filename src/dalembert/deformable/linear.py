@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.c_function import C_TYPE, PARTICLE_MATRIX, SOLVE, call_pointer, part_of, view
 from ..core.jit import inlined, njit
-from ..core.math3 import add, add_scaled, cross, load3, matvec, scale, store3, sub, unit
+from ..core.math3 import add, add_scaled, cross, matvec, scale, store3, sub, unit
 from ..core.simd import clear, load, store
 from ..core.status import OK
 from ..linalg.block_ldl import load_3x3
@@ -49,14 +49,23 @@ from .carriers import (
 )
 from .contact import (
     axis_of,
-    body_point,
+    carried_by_foot,
+    carried_part,
+    foot_arm,
+    foot_body,
+    foot_grip,
+    foot_tangent,
     free_part,
     friction_at,
+    is_carried,
     locked_part,
     missing_displacement,
-    push_carrier,
+    push_by_friction,
+    push_carriers,
+    push_foot,
+    share_of_foot,
     slides,
-    tangent_part,
+    slip_at,
 )
 from .driven import is_driven
 from .tables import BODY_ROW, CARRIED, Steps
@@ -162,9 +171,7 @@ def expand(z, u, system, steps):
         touch = touches[k]
         i = 3 * touch.particle
         u_i = load_3(u, i)
-        along = locked_part(touch, u_i)
-        if touch.body < system.settings[0].rigid:
-            along = sub(along, locked_part(touch, body_point(touch, steps.twists, BODY_ROW * touch.body)))
+        along = sub(locked_part(touch, u_i), carried_part(touch, steps.twists, system))
         store_3(u, i, sub(u_i, along))
 
 
@@ -185,8 +192,7 @@ def gather(w, q, system, steps):
         i = 3 * touch.particle
         reaction = locked_part(touch, load_3(w, i))
         add_3(q, i, scale(-1.0, reaction))
-        if touch.body < system.settings[0].rigid:
-            push_carrier(touch, reaction, steps.wrenches, BODY_ROW * touch.body)
+        push_carriers(touch, reaction, steps.wrenches, system)
     end_wrenches(q, system, steps)
 
 
@@ -210,16 +216,35 @@ def coupled_product(z, q, u, system, steps):
     """q = (Tᵀ A T + inertia) z; u is scratch of the size of z."""
     expand(z, u, system, steps)
     apply(u, steps.image, system, steps)
+    add_slip_of_particles(u, steps.image, system, steps)
     gather(steps.image, q, system, steps)
     add_inertia(z, q, system, steps)
-    add_slip(u, q, system, steps)
+    add_slip_of_bodies(1.0, u, q, system, steps)
+
+
+# κ times the slip of sliding touches. u and `twists` are those of `expand`.
+@njit
+def add_slip_of_particles(u, image, system, steps):
+    """Add it to the forces on particles, where the matrix lacks it."""
+    touches, explicit = steps.touches, steps.options[0].explicit != 0
+    for k in range(steps.touch_counts[0]):
+        touch = touches[k]
+        if not slides(touch):
+            continue
+        i = 3 * touch.particle
+        own, force = load_3(u, i), (0.0, 0.0, 0.0)
+        for c in range(touch.feet):
+            slip = slip_at(touch, c, own, steps.twists, system)
+            if not explicit:
+                slip = sub(slip, foot_tangent(touch, c, own))
+            force = add_scaled(force, foot_grip(touch, c), slip)
+        add_3(image, i, force)
 
 
 @njit
-def add_slip(u, q, system, steps):
-    """Add κ times the slip of sliding touches to q, for bodies, and for particles where the matrix lacks it. u and `twists`
-    are those of `expand`."""
-    touches, explicit, sliding = steps.touches, steps.options[0].explicit != 0, False
+def add_slip_of_bodies(sign, u, q, system, steps):
+    """Add `sign` times it to the forces on bodies in q."""
+    touches, sliding = steps.touches, False
     for k in range(steps.touch_counts[0]):
         sliding = sliding or slides(touches[k])
     if not sliding:
@@ -227,18 +252,10 @@ def add_slip(u, q, system, steps):
     begin_wrenches(q, system, steps)
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
-        if not slides(touch):
-            continue
-        i = 3 * touch.particle
-        own = tangent_part(touch, load_3(u, i))
-        slip = own
-        if touch.body < system.settings[0].rigid:
-            at = BODY_ROW * touch.body
-            slip = sub(slip, tangent_part(touch, body_point(touch, steps.twists, at)))
-            push_carrier(touch, scale(-touch.grip, slip), steps.wrenches, at)
-        if not explicit:
-            slip = sub(slip, own)
-        add_3(q, i, scale(touch.grip, slip))
+        for c in range(touch.feet if slides(touch) else 0):
+            if foot_body(touch, c) < system.settings[0].rigid:
+                slip = slip_at(touch, c, load_3(u, 3 * touch.particle), steps.twists, system)
+                push_foot(touch, c, scale(-sign * foot_grip(touch, c), slip), steps.wrenches)
     end_wrenches(q, system, steps)
 
 
@@ -249,9 +266,12 @@ def solve_coupled(tolerance, system, steps):
     z, r, p, q, s, u = steps.d, steps.residual, steps.direction, steps.g, steps.scaled, steps.t
     n, total = 3 * system.settings[0].particles, rhs.shape[0]
     apply(change, steps.image, system, steps)
+    spread(change, steps.twists, system, steps)
+    add_slip_of_particles(change, steps.image, system, steps)
     for k in range(n):
         store(u, k, load(rhs, k) - load(steps.image, k))
     gather(u, r, system, steps)
+    add_slip_of_bodies(-1.0, change, r, system, steps)
     for k in range(n, total):
         store(r, k, load(r, k) + load(rhs, k))
     clear(z)
@@ -309,8 +329,9 @@ def invert_blocks(system, steps):
     touches = steps.touches
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
-        if touch.body < system.settings[0].rigid and touch.locked > 0:
-            add_carried_block(touch, explicit, n, system, steps)
+        for c in range(touch.feet if touch.locked > 0 else 0):
+            if foot_body(touch, c) < system.settings[0].rigid:
+                add_carried_block(touch, c, explicit, n, system, steps)
     for b in range(2 * system.settings[0].rigid):
         inverse, definite = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), True  # of a body that does not respond
         if not is_driven(b // 2, steps):
@@ -321,15 +342,14 @@ def invert_blocks(system, steps):
 
 
 @njit
-def add_carried_block(touch, explicit, n, system, steps):
-    """Add a locked particle's own block, as seen by its carrier, to the blocks of that."""
+def add_carried_block(touch, foot, explicit, n, system, steps):
+    """Add a locked particle's own block, as seen by the body of a foot, to the blocks of that."""
     diagonal = steps.diagonal
     m = steps.stage[0].weight * load(system.particle_mass, touch.particle)
-    grip = touch.grip if slides(touch) else 0.0
-    arm, at = load3(touch.arm), 9 * (n + 2 * touch.body)
+    arm, at = foot_arm(touch, foot), 9 * (n + 2 * foot_body(touch, foot))
     for c in range(3):
-        push = carried_force(touch, m, grip, unit(c), explicit, steps)
-        moment = cross(arm, carried_force(touch, m, grip, cross(unit(c), arm), explicit, steps))
+        push = carried_force(touch, foot, m, unit(c), explicit, steps)
+        moment = cross(arm, carried_force(touch, foot, m, cross(unit(c), arm), explicit, steps))
         for r in range(3):
             store(diagonal, at + 3 * r + c, load(diagonal, at + 3 * r + c) + push[r])
             store(diagonal, at + 9 + 3 * r + c, load(diagonal, at + 9 + 3 * r + c) + moment[r])
@@ -343,19 +363,25 @@ def weigh_carriers(explicit, system, steps):
     clear(carried)
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
-        if touch.body >= system.settings[0].rigid or touch.locked == 0:
-            continue
-        m = steps.stage[0].weight * load(system.particle_mass, touch.particle)
-        grip = touch.grip if slides(touch) else 0.0
-        arm, at = load3(touch.arm), CARRIED * touch.body
-        for c in range(3):
-            push = carried_force(touch, m, grip, unit(c), explicit, steps)
-            turned = carried_force(touch, m, grip, cross(unit(c), arm), explicit, steps)
-            add_column(c, push, at, carried)
-            for r in range(3):
-                store(carried, at + 6 + 3 * r + c, load(carried, at + 6 + 3 * r + c) + turned[r])
-            add_column(c, cross(arm, turned), at + 15, carried)
+        for c in range(touch.feet if touch.locked > 0 else 0):
+            if foot_body(touch, c) < system.settings[0].rigid:
+                weigh_carrier(touch, c, explicit, system, steps)
     return call_carriers(FACTOR, steps.stage[0].body_weight, carried, steps.own, steps) == OK
+
+
+@njit
+def weigh_carrier(touch, foot, explicit, system, steps):
+    """Add what the body of a foot carries to `carried`."""
+    carried = steps.carried
+    m = steps.stage[0].weight * load(system.particle_mass, touch.particle)
+    arm, at = foot_arm(touch, foot), CARRIED * foot_body(touch, foot)
+    for c in range(3):
+        push = carried_force(touch, foot, m, unit(c), explicit, steps)
+        turned = carried_force(touch, foot, m, cross(unit(c), arm), explicit, steps)
+        add_column(c, push, at, carried)
+        for r in range(3):
+            store(carried, at + 6 + 3 * r + c, load(carried, at + 6 + 3 * r + c) + turned[r])
+        add_column(c, cross(arm, turned), at + 15, carried)
 
 
 @inlined
@@ -368,10 +394,10 @@ def add_column(c, v, at, symmetric):
 
 
 @njit
-def carried_force(touch, m, grip, v, explicit, steps):
-    """The force of a touch on its carrier per displacement v of that."""
-    push = locked_part(touch, block_times(touch.particle, m, locked_part(touch, v), explicit, steps))
-    return add_scaled(push, grip, tangent_part(touch, v))
+def carried_force(touch, foot, m, v, explicit, steps):
+    """The force of a foot on its body per displacement v of that."""
+    push = block_times(touch.particle, m, carried_by_foot(touch, foot, v), explicit, steps)
+    return add_scaled(share_of_foot(touch, foot, push), foot_grip(touch, foot), foot_tangent(touch, foot, v))
 
 
 @inlined
@@ -503,16 +529,15 @@ def add_friction_to_rhs(system, steps):
             continue
         friction = friction_at(touch, 0.0, 0.0, system, steps)
         add_3(rhs, 3 * touch.particle, friction)
-        coupled = coupled or not is_driven(touch.body, steps)
-        if touch.body < system.settings[0].rigid:
-            push_carrier(touch, scale(-1.0, friction), steps.wrenches, BODY_ROW * touch.body)
+        coupled = coupled or is_carried(touch, steps)
+        push_by_friction(touch, -1.0, steps.wrenches, system, steps)
     end_wrenches(rhs, system, steps)
     return coupled
 
 
 @njit
 def add_friction_to_matrix(sign, steps):
-    """Add sign κ (1 − n nᵀ) of sliding touches to the blocks of particles."""
+    """Add sign κ (1 − n nᵀ) of sliding feet to the blocks of particles."""
     touches, values, starts = steps.touches, steps.values, steps.starts
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
@@ -520,9 +545,18 @@ def add_friction_to_matrix(sign, steps):
             continue
         at = 9 * starts[touch.particle]
         for c in range(3):
-            column = scale(sign * touch.grip, tangent_part(touch, unit(c)))
+            column = scale(sign, grip_times(touch, unit(c)))
             for r in range(3):
                 store(values, at + 3 * r + c, load(values, at + 3 * r + c) + column[r])
+
+
+@njit
+def grip_times(touch, v):
+    """Σ κ (1 − n nᵀ) v of the feet of a touch."""
+    out = (0.0, 0.0, 0.0)
+    for c in range(touch.feet):
+        out = add_scaled(out, foot_grip(touch, c), foot_tangent(touch, c, v))
+    return out
 
 
 @njit
@@ -546,7 +580,10 @@ def solve_diagonal(system, steps):
         touch = touches[k]
         i = 3 * touch.particle
         m = weight * load(mass, touch.particle)
-        store_3(rhs, i, scale(m / (m + touch.grip), free_part(touch, load_3(rhs, i))))
+        grip = touch.grip
+        if touch.feet > 1:  # a free direction is along the surfaces of all feet
+            grip = touch.grips[0] + touch.grips[1] + (touch.grips[2] if touch.feet > 2 else 0.0)
+        store_3(rhs, i, scale(m / (m + grip), free_part(touch, load_3(rhs, i))))
     for i in range(mass.shape[0]):
         w = 1.0 / (weight * load(mass, i))
         for k in range(3 * i, 3 * i + 3):
@@ -564,14 +601,12 @@ def reduced_norm(system, steps):
     n = 3 * system.settings[0].particles
     for k in range(n):
         store(u, k, load(gradient, k))
+    for k in range(steps.touch_counts[0]):
+        add_3(u, 3 * touches[k].particle, scale(-1.0, friction_at(touches[k], 0.0, 0.0, system, steps)))
     gather(u, q, system, steps)
     begin_wrenches(q, system, steps)
     for k in range(steps.touch_counts[0]):
-        touch = touches[k]
-        friction = friction_at(touch, 0.0, 0.0, system, steps)
-        add_3(q, 3 * touch.particle, scale(-1.0, friction))
-        if touch.body < system.settings[0].rigid:
-            push_carrier(touch, friction, steps.wrenches, BODY_ROW * touch.body)
+        push_by_friction(touches[k], 1.0, steps.wrenches, system, steps)
     end_wrenches(q, system, steps)
     for k in range(n, q.shape[0]):
         store(q, k, load(q, k) + load(gradient, k))
@@ -690,18 +725,14 @@ class DirectSolver:
         n, rigid = int(self.system.settings[0].particles), int(self.system.settings[0].rigid)
         rows, columns, entries = [], [], []
         for touch in self.steps.touches[: int(self.steps.touch_counts[0])]:
-            if touch.stick != 0 or touch.grip == 0.0 or touch.locked == 0 or touch.body >= rigid:
-                continue
-            axes = np.array(touch.axes).reshape(3, 3)[: int(touch.normals)]
-            carried = (np.eye(3) - axes.T @ axes) @ _point_jacobian(touch.arm)
-            both = float(touch.grip) * np.block([[np.zeros((3, 3)), -carried], [-carried.T, carried.T @ carried]])
-            at = np.concatenate(
-                [3 * int(touch.particle) + np.arange(3), 3 * n + BODY_ROW * int(touch.body) + np.arange(6)]
-            )
-            r, c = np.meshgrid(at, at, indexing="ij")
-            rows.append(r.ravel())
-            columns.append(c.ravel())
-            entries.append(both.ravel())
+            for body, arm, _, plane, grip in _feet(touch, rigid):
+                carried = plane @ _point_jacobian(arm)
+                both = np.block([[np.zeros((3, 3)), -carried], [-carried.T, carried.T @ carried]])
+                at = np.concatenate([3 * int(touch.particle) + np.arange(3), 3 * n + BODY_ROW * body + np.arange(6)])
+                r, c = np.meshgrid(at, at, indexing="ij")
+                rows.append(r.ravel())
+                columns.append(c.ravel())
+                entries.append(grip * both.ravel())
         if not entries:
             return csc_array((size, size))
         return csc_array((np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))), shape=(size, size))
@@ -720,11 +751,11 @@ class DirectSolver:
             axes = np.array(touch.axes).reshape(3, 3)[: int(touch.locked)]
             along = axes.T @ axes
             held[int(touch.particle)] = along
-            if touch.body < rigid:
-                carried = along @ _point_jacobian(touch.arm)
+            for body, arm, given, _, _ in _feet(touch, rigid):
+                carried = given @ _point_jacobian(arm)
                 r, c = np.meshgrid(np.arange(3), np.arange(BODY_ROW), indexing="ij")
                 rows.append((3 * int(touch.particle) + r).ravel())
-                columns.append((BODY_ROW * int(touch.body) + c).ravel())
+                columns.append((BODY_ROW * body + c).ravel())
                 entries.append(carried.ravel())
         free = BODY_ROW * rigid
         loose = ~held.any(axis=(1, 2))
@@ -742,6 +773,24 @@ class DirectSolver:
                 free += 1
         joined = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
         return csc_array(joined, shape=(3 * n + BODY_ROW * rigid, free))
+
+
+def _feet(touch: Any, rigid: int) -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray, float]]:
+    """Body, arm, the matrices of `carried_by_foot` and `foot_tangent`, and κ of each foot that is at a body."""
+    axes, several = np.array(touch.axes).reshape(3, 3), int(touch.feet) > 1
+    if not several:
+        normals, locked = axes[: int(touch.normals)], axes[: int(touch.locked)]
+        sliding = touch.stick == 0 and touch.normals > 0
+        plane, grip = np.eye(3) - normals.T @ normals, float(touch.grip) if sliding else 0.0
+        feet = [(int(touch.body), np.array(touch.arm), locked.T @ locked, plane, grip)]
+        return [foot for foot in feet if foot[0] < rigid]
+    arms, bases, lean = (np.array(own).reshape(3, 3) for own in (touch.arms, touch.bases, touch.lean))
+    locked, feet = int(touch.locked), []
+    for c in range(int(touch.feet)):
+        n = bases[c]
+        given = np.outer(axes[:locked].T @ lean[:locked, c], n)
+        feet.append((int(touch.bodies[c]), arms[c], given, np.eye(3) - np.outer(n, n), float(touch.grips[c])))
+    return [foot for foot in feet if foot[0] < rigid]
 
 
 def _point_jacobian(arm: np.ndarray) -> np.ndarray:

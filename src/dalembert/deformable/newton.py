@@ -14,11 +14,15 @@ from ..linalg.block_matrix import load_3, load_symmetric, store_3
 from .contact import (
     CREEP,
     body_displacement,
-    body_point,
+    foot_body,
+    foot_friction,
+    foot_point,
     friction_at,
     lock,
     locked_part,
     missing_displacement,
+    normal_share,
+    slides,
     slip_of,
     stage_fraction,
     tangent_part,
@@ -33,7 +37,7 @@ from .stage import (
     store_power,
     typical_forces,
 )
-from .tables import BODY_ROW, CONTACTS, FORCES, LINEAR, MATRIX
+from .tables import CONTACTS, FORCES, LINEAR, MATRIX
 
 # Line search ----------------------------------------------------------------------------------------------------------
 # A Newton step is halved until the energy of the stage decreases; no increase is accepted.
@@ -108,10 +112,11 @@ def friction_work(share, system, steps):
     total = 0.0
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
-        friction = friction_at(touch, share, 0.0, system, steps)
-        total += dot(friction, load_3(change, 3 * touch.particle))
-        if touch.body < system.settings[0].rigid:
-            total -= dot(friction, body_point(touch, steps.shift, BODY_ROW * touch.body))
+        for c in range(touch.feet if slides(touch) else 0):
+            friction = foot_friction(touch, c, share, 0.0, system, steps)
+            total += dot(friction, load_3(change, 3 * touch.particle))
+            if foot_body(touch, c) < system.settings[0].rigid:
+                total -= dot(friction, foot_point(touch, c, steps.shift))
     return total
 
 
@@ -137,15 +142,16 @@ def compute_touch_forces(system, steps):
         reaction = add(load_3(steps.image, i), load_3(steps.gradient, i))
         friction = friction_at(touch, 1.0, 1.0, system, steps)
         store3(touch.friction, friction)
-        store3(touch.force, add(locked_part(touch, reaction), friction))
+        store3(touch.force, add(locked_part(touch, sub(reaction, friction)), friction))
 
 
 @njit
 def update_active_set(iteration, particles, system, steps):
-    """Update which contacts are active from their forces. Returns how many touches gained or lost contacts, and of how many
-    the friction changed. Late in a stage friction, and then contacts, are frozen, so that Newton's method can end."""
+    """Update which contacts are active from their forces. Returns how many touches gained or lost contacts, of how many the
+    friction changed, and how many of these have several feet. Late in a stage friction, and then contacts, are frozen, so
+    that Newton's method can end."""
     contacts, touches = particles.contacts, steps.touches
-    changed, rubbed = 0, 0
+    changed, rubbed, shared = 0, 0, 0
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if iteration >= CONTACTS_UNTIL:
@@ -156,9 +162,10 @@ def update_active_set(iteration, particles, system, steps):
         if not now and touch.normals > 0 and iteration < FRICTION_UNTIL:
             now = update_friction(touch, contacts, system, steps)
             rubbed += 1 if now else 0
+            shared += 1 if now and touch.feet > 1 else 0
         if now:
             lock(touch, contacts, system, steps)
-    return changed, rubbed
+    return changed, rubbed, shared
 
 
 @njit
@@ -167,7 +174,7 @@ def release_pulling(touch, contacts, least, steps):
     active = steps.active
     changed = False
     for c in range(touch.first, touch.last):
-        if active[c] != 0 and normal_force(touch, load3(contacts[c].normal)) < -least:
+        if active[c] != 0 and normal_force(touch, c, contacts) < -least:
             active[c] = 0
             changed = True
     if changed:
@@ -176,9 +183,15 @@ def release_pulling(touch, contacts, least, steps):
 
 
 @inlined
-def normal_force(touch, n):
-    """The component of the force of a touch along a contact's normal."""
-    return dot(n, load3(touch.force))
+def normal_force(touch, c, contacts):
+    """The component of the force of a touch along a contact's normal; of several feet, what the contact bears of it."""
+    force = load3(touch.force)
+    if touch.feet > 1:
+        force = sub(force, load3(touch.friction))
+        for k in range(touch.feet):
+            if touch.contacts[k] == c:
+                return normal_share(touch, k, force)
+    return dot(load3(contacts[c].normal), force)
 
 
 @njit
@@ -204,6 +217,8 @@ def close_crossed(touch, contacts, system, steps):
 @njit
 def update_friction(touch, contacts, system, steps):
     """Update sticking or sliding, and κ of a sliding touch. Returns whether that changed by much."""
+    if touch.feet > 1:
+        return update_grips(touch, contacts, system, steps)
     limit = friction_limit(touch, contacts, steps)
     if touch.stick != 0:
         size = norm(tangent_part(touch, load3(touch.force)))
@@ -214,7 +229,7 @@ def update_friction(touch, contacts, system, steps):
         touch.stick, touch.grip = 0, steps.stage[0].weight * mass * limit / (size - limit)
         return True
     least = CREEP * steps.stage[0].tau
-    size = norm(slip_of(touch, 1.0, 1.0, system, steps))
+    size = norm(slip_of(touch, 0, 1.0, 1.0, system, steps))
     if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
         return False
     # Alone, it would slip by b/(a + κ) under the force b, and κ s = μ f_n is where κ = a μ f_n/(b − μ f_n). Where b is no
@@ -233,6 +248,30 @@ def update_friction(touch, contacts, system, steps):
     return True
 
 
+# A foot of several does not stick, as its surface may be along the normal of another: it creeps, with κ of `FIRMEST`. From
+# there κ = μ f_n/|s|, as the slip may be prescribed by another foot.
+@njit
+def update_grips(touch, contacts, system, steps):
+    """Update κ of each foot of a touch that has several. Returns whether any changed by much."""
+    a, changed = steps.stage[0].weight * load(system.particle_mass, touch.particle), False
+    for k in range(touch.feet):
+        c = touch.contacts[k]
+        limit = contacts[c].friction * max(0.0, normal_force(touch, c, contacts))
+        grip, most = touch.grips[k], FIRMEST * a
+        size = norm(slip_of(touch, k, 1.0, 1.0, system, steps))
+        if abs(grip * size - limit) <= STEADY * limit or (grip == most and grip * size <= limit):
+            continue
+        beyond = size * (a + grip) - limit
+        if limit <= 0.0:
+            touch.grips[k] = 0.0
+        elif grip == most:
+            touch.grips[k] = limit / size
+        else:
+            touch.grips[k] = a * limit / beyond if beyond * FIRMEST > limit else most
+        changed = changed or touch.grips[k] != grip
+    return changed
+
+
 @njit
 def friction_limit(touch, contacts, steps):
     """Σ μ f_n."""
@@ -240,7 +279,7 @@ def friction_limit(touch, contacts, steps):
     total = 0.0
     for c in range(touch.first, touch.last):
         if active[c] != 0:
-            total += contacts[c].friction * max(0.0, normal_force(touch, load3(contacts[c].normal)))
+            total += contacts[c].friction * max(0.0, normal_force(touch, c, contacts))
     return total
 
 
@@ -375,7 +414,7 @@ def contacts_agree(iteration, particles, system, steps):
     clear(steps.shift)
     clear(steps.image)
     compute_touch_forces(system, steps)
-    changed, rubbed = update_active_set(iteration, particles, system, steps)
+    changed, rubbed, _ = update_active_set(iteration, particles, system, steps)
     end_stage(steps.timer, CONTACTS)
     return changed == 0 and rubbed == 0
 
@@ -383,8 +422,8 @@ def contacts_agree(iteration, particles, system, steps):
 @njit
 def solve_with_contacts(guess, iteration, once, share, particles, system, steps):
     """Linear solves, to the tolerance times `share`, until the active set agrees with them; friction, which only dissipates,
-    gets one more round. Returns whether any contact changed, whether any friction did, and whether the last system was solved
-    to the tolerance."""
+    gets one more round, or as many as it needs where a particle has several feet. Returns whether any contact changed,
+    whether any friction did, and whether the last system was solved to the tolerance."""
     options, stage = steps.options[0], steps.stage[0]
     tolerance = max(LEAST_TOLERANCE, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
@@ -399,10 +438,10 @@ def solve_with_contacts(guess, iteration, once, share, particles, system, steps)
         compute_touch_forces(system, steps)
         if k == options.rounds - 1:
             break
-        changed, rubbed = update_active_set(iteration, particles, system, steps)
+        changed, rubbed, shared = update_active_set(iteration, particles, system, steps)
         any_rubbed = any_rubbed or rubbed > 0
         end_stage(steps.timer, CONTACTS)
-        if changed == 0 and (rubbed == 0 or agreed):
+        if changed == 0 and shared == 0 and (rubbed == 0 or agreed):
             break
         agreed = changed == 0
         any_changed = any_changed or changed > 0

@@ -28,7 +28,16 @@ from ..dynamics.particle_forces import particles_at
 from ..linalg.block_matrix import add_3, load_3, store_3
 from ..model.tables import FORCE_IMPULSE, LEDGER, PROJECTION_WORK, REACTION_IMPULSE, REACTION_TORQUE, TORQUE_IMPULSE
 from .carriers import begin_carriers, body_momentum, fill_inertia, momentum_of_offset
-from .contact import body_displacement, body_point, normal_part, slip_of
+from .contact import (
+    body_displacement,
+    foot_arm,
+    foot_body,
+    foot_friction,
+    foot_point,
+    normal_part,
+    share_of_foot,
+    slip_of,
+)
 from .tables import BODY_ROW
 
 # Bodies in a stage ----------------------------------------------------------------------------------------------------
@@ -298,23 +307,42 @@ def finish_touch(touch, y, particles, system, steps):
     x, v = load_3(y, at), scale(w, load_3(y, at + 3 * n))
     x_0, v_0 = load_3(steps.start, 3 * touch.particle), scale(w, load_3(steps.start, 3 * (n + touch.particle)))
     force = load3(touch.force)
-    normal = normal_part(touch, force)
-    along = sub(force, normal)
     mean = scale(0.5 * h, add(v, v_0))
-    beside = mean
-    if touch.normals > 0:
-        way = sub(x, x_0) if options.explicit == 0 else mean
-        beside = add_scaled(way, -1.0 / options.fraction, slip_of(touch, 0.0, 0.0, system, steps))
+    way = sub(x, x_0) if options.explicit == 0 else mean
     ledger = options.ledger
-    store(y, ledger, load(y, ledger) + dot(normal, mean) + dot(along, beside))
-    store(y, ledger + 1, load(y, ledger + 1) + dot(along, sub(mean, beside)))
-    if touch.normals > 0 and touch.body < system.settings[0].rigid and system.commands.shape[0] > 0:
-        slide = body_point(touch, steps.surface, BODY_ROW * touch.body)  # in a stage; a step lasts 1/θ as long
-        work = dot(along, slide) / options.fraction
-        book_drive(touch.body, work, y, system)
-        store(y, ledger, load(y, ledger) - work)
-    add_contact_impulse(touch, force_position(touch.particle, steps), force, h, y, system, steps)
+    for c in range(touch.feet):
+        normal, along = parts_of_force(touch, c, force, system, steps)
+        beside = mean
+        if touch.normals > 0:
+            beside = add_scaled(way, -1.0 / options.fraction, slip_of(touch, c, 0.0, 0.0, system, steps))
+        store(y, ledger, load(y, ledger) + dot(normal, mean) + dot(along, beside))
+        store(y, ledger + 1, load(y, ledger + 1) + dot(along, sub(mean, beside)))
+        body = foot_body(touch, c)
+        if touch.normals > 0 and body < system.settings[0].rigid and system.commands.shape[0] > 0:
+            slide = foot_point(touch, c, steps.surface)  # in a stage; a step lasts 1/θ as long
+            work = dot(along, slide) / options.fraction
+            book_drive(body, work, y, system)
+            store(y, ledger, load(y, ledger) - work)
+        push_body_of_foot(touch, c, add(normal, along), system, steps)
+    add_contact_impulse(force_position(touch.particle, steps), force, h, y)
     correct_position(touch, sub(x, x_0), y, particles, system, steps)
+
+
+@njit
+def parts_of_force(touch, c, force, system, steps):
+    """What a foot bears of the force of its touch: along its normal, and along its surface."""
+    if touch.feet == 1:
+        normal = normal_part(touch, force)
+        return normal, sub(force, normal)
+    rest, along = force, (0.0, 0.0, 0.0)
+    for k in range(touch.feet):
+        friction = foot_friction(touch, k, 0.0, 0.0, system, steps)
+        rest = sub(rest, friction)
+        if k == c:
+            along = friction
+    if c == 0:  # what the last solve leaves
+        along = add(along, sub(rest, normal_part(touch, rest)))
+    return share_of_foot(touch, c, rest), along
 
 
 @njit
@@ -345,17 +373,22 @@ def shift_particle(particle, out, y, system, steps):
     add_3(y, common + REACTION_TORQUE, cross(out, p))
 
 
-# The arm is that at the start of an implicit stage. The force of the midpoint rule acts at the end of the stage; that of
-# implicit Euler is a second difference about its start.
 @njit
-def add_contact_impulse(touch, x, force, h, y, system, steps):
-    """Add the impulse of a contact on its particle to the ledger, and the opposite force to `pushes` of the carrier."""
-    options, at = steps.options[0], BODY_ROW * touch.body
+def add_contact_impulse(x, force, h, y):
+    """Add the impulse of a touch on its particle to the ledger."""
     common = y.shape[0] - len(LEDGER)
     add_3(y, common + REACTION_IMPULSE, scale(h, force))
     add_3(y, common + REACTION_TORQUE, scale(h, cross(x, force)))
-    if touch.body < system.settings[0].rigid:
-        arm = load3(touch.arm)
+
+
+# The arm is that at the start of an implicit stage. The force of the midpoint rule acts at the end of the stage; that of
+# implicit Euler is a second difference about its start.
+@njit
+def push_body_of_foot(touch, c, force, system, steps):
+    """Add the opposite of a force on a particle to `pushes` of the body of a foot."""
+    options, at = steps.options[0], BODY_ROW * foot_body(touch, c)
+    if foot_body(touch, c) < system.settings[0].rigid:
+        arm = foot_arm(touch, c)
         if options.stretch != 1.0:
             arm = add(arm, cross(load_3(steps.moved, at + 3), arm))
         add_3(system.pushes, at, scale(-1.0, force))

@@ -48,11 +48,13 @@ REPORT = np.dtype(
 # The touch of a particle: its contacts, the body that carries it and its arm there, and the directions in which it is
 # locked to that body, `locked` orthonormal ones of which the first `normals` span those of its contacts. `target` is its
 # displacement in them since the start of the stage, beside that of the body. Where it slides `grip` is κ, N/m. `friction` and
-# `force`: N, on the particle.
+# `force`: N, on the particle. `feet`: 1, or the number of normals if the contacts that they are from are at different
+# bodies; then each foot has its contact, body, arm, normal n and κ, and the axes are e_k = Σ_c lean_kc n_c.
 TOUCH = np.dtype(
     [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
      ("stick", "i8"), ("returns", "i8"), ("grip", "f8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3),
-     ("friction", "f8", 3), ("force", "f8", 3)],
+     ("friction", "f8", 3), ("force", "f8", 3), ("feet", "i8"), ("contacts", "i8", 3), ("bodies", "i8", 3),
+     ("arms", "f8", 9), ("bases", "f8", 9), ("lean", "f8", 9), ("grips", "f8", 3)],
     align=True,
 )  # fmt: skip
 
