@@ -20,6 +20,7 @@ from ..core.tables import address_table, aligned, allocate, grow
 from ..core.thread_pool import CONTACT_JOBS, CONTACT_SLOT, FUNCTIONS, WIDE_JOBS, ThreadPool
 from ..dynamics.mechanism import Mechanism
 from ..integrate.stepper import FixedStepper, StepEvents
+from ..linalg.supernodal_analysis import supernodal_tables
 from ..model.compile import Model
 from ..model.tables import MOTOR
 from .contact_point import Contact
@@ -106,6 +107,29 @@ def _address_of(callback: Any) -> int:
     return int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
 
+FACTOR = (
+    "sizes",
+    "next_edge",
+    "scale",
+    "rows",
+    "values",
+    "work",
+)  # tables of a factorization, as `supernodal_tables` takes them
+
+
+def _room_of_factor(workspace: Any) -> dict[str, int]:
+    """How much room the factorization of the converging solver has; zeros without that solver."""
+    matrix = workspace.problem.matrix if hasattr(workspace, "problem") else None
+    return {f"room for {kind}": 0 if matrix is None else len(getattr(matrix, kind)) for kind in FACTOR}
+
+
+def _with_factor(workspace: Any, lengths: list[int]) -> Any:
+    """A workspace of that solver with as much; others as they are."""
+    if not hasattr(workspace, "problem"):
+        return workspace
+    return workspace._replace(problem=workspace.problem._replace(matrix=supernodal_tables(*lengths)))
+
+
 class ContactStepper(FixedStepper):
     """Steps a mechanism with contact from frame to frame."""
 
@@ -136,6 +160,7 @@ class ContactStepper(FixedStepper):
         super().__init__(settings, tables.options, tables.report, events)
         self._finisher: ContactSolver | None = None
         self._is_watched = False  # whether continuous collision detection is at hand
+        self._factor: list[int] = []  # the room for a factorization that a checkpoint asks for
         self._pool = ThreadPool(settings.threads)
         collision.still[0] = STILL
         self._detector = Detector(collision, self._pool)
@@ -453,6 +478,7 @@ class ContactStepper(FixedStepper):
         return {
             "pairs": int(counts[PAIRS]), "contacts": int(counts[CONTACTS]), **room_of_surfaces(self._surfaces),
             **self._detector.room(), "room for impacts": len(self._tables.struck), "continuous": int(self._is_watched),
+            **_room_of_factor(self._workspace),
         }  # fmt: skip
 
     def make_room(self, room: dict[str, int]) -> None:
@@ -460,6 +486,7 @@ class ContactStepper(FixedStepper):
         self._detector.set_counts(room["pairs"], room["contacts"])
         self._detector.make_room(room)
         self.report.room[0] = room["room for impacts"]
+        self._factor = [room[f"room for {kind}"] for kind in FACTOR]
         self._is_watched = self._is_watched or room["continuous"] > 0
         if self._surfaces is not None:
             self._surfaces = with_room_of_surfaces(self._surfaces, room["torques"])
@@ -513,6 +540,8 @@ class ContactStepper(FixedStepper):
         self.report.passed = 0
         if self.report.wants_finisher[0]:
             self._take_finisher()
+        if any(self._factor):
+            self._workspace = _with_factor(self._workspace, self._factor)
         self._is_watched = self._is_watched or bool(self._tables.options.fast[0])
         if self._is_watched or self.report.wants_finisher[0]:
             self._fit()
