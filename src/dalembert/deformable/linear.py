@@ -1,7 +1,7 @@
 """The linear system of a Newton step: A d = −g, with particles that are pinned, or locked to bodies that they touch.
 
-A locked particle follows its carrier, a body with the displacement δ and the rotation θ, in the directions E, and moves
-freely in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p the prescribed part. With d = T (z, δ, θ) + p for all
+A locked particle follows its carrier, a body with the displacement δ and the rotation θ, in the directions E (several
+carriers, if its contacts are with several bodies: see `contact`), and moves freely in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p the prescribed part. With d = T (z, δ, θ) + p for all
 particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g + A p), to which bodies add their inertia: the reaction of a lock acts on
 the body with its moment. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the solver is
 that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
@@ -779,10 +779,10 @@ def _feet(touch: Any, rigid: int) -> list[tuple[int, np.ndarray, np.ndarray, np.
     """Body, arm, the matrices of `carried_by_foot` and `foot_tangent`, and κ of each foot that is at a body."""
     axes, several = np.array(touch.axes).reshape(3, 3), int(touch.feet) > 1
     if not several:
-        normals, locked = axes[: int(touch.normals)], axes[: int(touch.locked)]
+        normals, held = axes[: int(touch.normals)], axes[: int(touch.locked)]
         sliding = touch.stick == 0 and touch.normals > 0
         plane, grip = np.eye(3) - normals.T @ normals, float(touch.grip) if sliding else 0.0
-        feet = [(int(touch.body), np.array(touch.arm), locked.T @ locked, plane, grip)]
+        feet = [(int(touch.body), np.array(touch.arm), held.T @ held, plane, grip)]
         return [foot for foot in feet if foot[0] < rigid]
     arms, bases, lean = (np.array(own).reshape(3, 3) for own in (touch.arms, touch.bases, touch.lean))
     locked, feet = int(touch.locked), []
