@@ -1,10 +1,11 @@
 """The linear system of a Newton step: A d = −g, with particles that are pinned, or locked to bodies that they touch.
 
 A locked particle follows its carrier, a body with the displacement δ and the rotation θ, in the directions E (several
-carriers, if its contacts are with several bodies: see `contact`), and moves freely in the others: d = (1 − E Eᵀ) z + E Eᵀ (δ + θ × r) + p, p the prescribed part. With d = T (z, δ, θ) + p for all
-particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g + A p), to which bodies add their inertia: the reaction of a lock acts on
-the body with its moment. Without bodies that move this is the filter of Baraff & Witkin (1998, §5.3), and the solver is
-that of `linalg.conjugate_gradient`; with them conjugate gradients with the blocks on the diagonal inverted.
+carriers, if its contacts are with several bodies: see `contact`), and moves freely in the others: d = (1 − E Eᵀ) z + E
+Eᵀ (δ + θ × r) + p, p the prescribed part. With d = T (z, δ, θ) + p for all particles that is Tᵀ A T (z, δ, θ) = −Tᵀ (g
++ A p), to which bodies add their inertia: the reaction of a lock acts on the body with its moment. Without bodies that
+move this is the filter of Baraff & Witkin (1998, §5.3), and the solver is that of `linalg.conjugate_gradient`; with
+them conjugate gradients with the blocks on the diagonal inverted.
 """
 
 from __future__ import annotations
