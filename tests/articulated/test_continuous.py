@@ -115,7 +115,7 @@ def test_a_slow_robot_is_not_watched():
 
 def test_a_robot_that_an_impact_spins_too_fast_for_the_step_is_told_which_joint_and_a_step_that_is_short_enough():
     scene = dal.Scene("shot", gravity=(0, 0, 0), material=dal.Material(0.5, 1.0))
-    scene.add_obstacle("wall", dal.Box(0.02, 20, 20), orientation=(np.cos(0.05), 0, 0, np.sin(0.05)))
+    scene.add_obstacle("wall", dal.Box(0.02, 20, 20), orientation=(np.cos(0.05), 0, np.sin(0.05), 0))
     x = -0.8638676
     for name, place in (("a", x), ("b", x - 0.25)):
         scene.add_body(name, dal.Box(0.2, 0.05, 0.05), mass=1.2, position=(place, 0, 0), velocity=(340.7, 0, 0))
