@@ -73,9 +73,8 @@ SWEEPS, UPDATES = 50, 1000  # most sweeps of a round, or as many as improve so m
 REFINEMENTS = 1000  # most of the impulse of one contact with friction
 GROWN = 1e3  # times the fastest approach: where changes of velocity grow so far, a contact jams
 SOLVED, NEARLY_SOLVED = 1e-12, 1e-9  # of the fastest approach: where sweeps of a round without and with friction end
-NONE, SMOOTH, ROUGH = range(
-    3
-)  # the kinds of a round: nothing bounces; all with one restitution, without friction; others
+# The kinds of a round: nothing bounces; all contacts have one restitution and no friction; others.
+NONE, SMOOTH, ROUGH = range(3)
 
 
 @inlined

@@ -107,14 +107,8 @@ def _address_of(callback: Any) -> int:
     return int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
 
-FACTOR = (
-    "sizes",
-    "next_edge",
-    "scale",
-    "rows",
-    "values",
-    "work",
-)  # tables of a factorization, as `supernodal_tables` takes them
+# Tables of a factorization, in the order of `supernodal_tables`.
+FACTOR = "sizes", "next_edge", "scale", "rows", "values", "work"
 
 
 def _room_of_factor(workspace: Any) -> dict[str, int]:
