@@ -1,6 +1,8 @@
 """Tables: declaration, allocation, growth, and reading by attribute in compiled code."""
 
+import gc
 import sys
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +100,19 @@ def misspelt(table: Other) -> float:
 
 
 @compiled
+def test_what_compiled_code_has_the_address_of_stays_alive():
+    """A table that was replaced while a kernel still had its address was written to after it was freed."""
+    table = made()
+    inside, outside = weakref.ref(table.inside.numbers), weakref.ref(table.free)
+    addresses = address_table(table)
+    del table
+    gc.collect()
+    assert inside() is not None and outside() is not None
+    del addresses
+    gc.collect()
+    assert inside() is None and outside() is None
+
+
 def test_a_name_that_a_table_does_not_have_is_told_with_those_that_it_has():
     with pytest.raises(Exception, match="Other has no table 'point'; it has points"):
         misspelt(Other(np.zeros(1)))

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 import dalembert as dal
+from dalembert.contact.time_stepping import ContactStepper
+from dalembert.core import jit
+from dalembert.core.tables import AddressTable, address_of
 from dalembert.simulation.trajectory import TrajectoryError
 
 from .driven import arm
@@ -50,6 +53,40 @@ def test_a_resumed_run_has_the_bits_of_one_that_was_never_stopped(name, tmp_path
     lost = {key: value for key, value in settings.items() if callable(value)}
     replayed = dal.replay(again.trajectory, scene=build(), **lost)
     assert replayed.same, str(replayed)
+
+
+def assert_addresses(addresses, table):
+    """An address table is of the arrays that a table has now."""
+    for found, value in zip(addresses[::2], table, strict=True):
+        if isinstance(value, tuple):
+            (nested,) = (part for part in addresses.parts if isinstance(part, AddressTable) and part.address == found)
+            assert_addresses(nested, value)
+        else:
+            assert found == address_of(value)
+
+
+@pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize(
+    "name", [name for name, (_, settings) in STEPPERS.items() if settings.get("method") == "time_stepping"]
+)
+def test_compiled_code_has_the_tables_of_a_resumed_run(name, tmp_path):
+    build, settings = STEPPERS[name]
+    whole = dal.Simulation(build(), **settings).advance(0.1)
+    whole.trajectory.save(tmp_path / "half.nc")
+    again = dal.Simulation(build(), **settings).resume(dal.Trajectory.load(tmp_path / "half.nc"))
+    for run in (whole, again):
+        steppers = [
+            driver
+            for driver in (run._driver, getattr(run._driver, "bodies", None))
+            if isinstance(driver, ContactStepper)
+        ]
+        for driver in steppers:
+            tables, addresses, workspace = driver._addresses
+            assert_addresses(workspace, driver._workspace)
+            assert tables[0].callbacks.workspace[0] == workspace.ctypes.data
+            assert tables[0].collision is driver.collision and tables[0].stepping is driver._tables
+            for table, address in zip(tables, addresses, strict=True):
+                assert_addresses(address, table)
 
 
 @pytest.mark.parametrize("name", ["dormand_prince", "rk4", "contact", "joint coordinates", "bdf2", "events of contact"])

@@ -537,8 +537,7 @@ class ContactStepper(FixedStepper):
         if any(self._factor):
             self._workspace = _with_factor(self._workspace, self._factor)
         self._is_watched = self._is_watched or bool(self._tables.options.fast[0])
-        if self._is_watched or self.report.wants_finisher[0]:
-            self._fit()
+        self._fit()
         super().put_back()
 
     def attempt(self, y: np.ndarray) -> np.ndarray:

@@ -150,7 +150,7 @@ def aligned(rows: int, dtype: Any) -> np.ndarray:
 class AddressTable(np.ndarray):
     """(2 n,) int64: address and length of every array of a table."""
 
-    parts: list[Any]  # the address tables of nested tables, which must live as long
+    parts: list[Any]  # these arrays, and the address tables of nested tables, which must live as long
     address: int  # its own
 
 
@@ -161,13 +161,13 @@ def address_of(array: np.ndarray) -> int:
 
 
 def address_table(table: Any) -> AddressTable:
-    """The argument of compiled code for a table, whose arrays must outlive it."""
+    """The argument of compiled code for a table. It keeps the arrays of the table alive."""
     parts = []
     rows: list[int] = []
     for value in table:
         if isinstance(value, tuple):
             value = address_table(value)
-            parts.append(value)
+        parts.append(value)
         rows += address_of(value), value.size
     table = np.array(rows, np.int64).view(AddressTable)
     table.parts, table.address = parts, address_of(table)
@@ -175,7 +175,7 @@ def address_table(table: Any) -> AddressTable:
 
 
 def handed(table: Any) -> Any:
-    """The argument of kernels for a table, whose arrays must outlive it."""
+    """The argument of kernels for a table."""
     return table if DISABLED else address_table(table)
 
 
