@@ -30,9 +30,11 @@ test: $(VENV)/tested
 oldest: $(VENV)-oldest/installed
 	$(VENV)-oldest/bin/python -m pytest tests/jit/test_numba.py tests/jit/test_kernel.py tests/simulation/test_known_motions.py
 
-# Thousands of random scenes, and every scene of the gallery for 100 000 steps: an hour or more.
+# Every case of the tests, of which `make test` samples the slow ones; thousands of random scenes, and every scene of the gallery
+# for 100 000 steps: two hours or more.
 soak: $(VENV)/tested
 	$(BIN)/dalembert compile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/view --every-case
 	$(BIN)/python tests/soak.py
 	$(BIN)/python -m tests.contact.shots
 

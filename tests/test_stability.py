@@ -110,6 +110,7 @@ def test_damping_has_the_limit_of_the_real_axis():
 
 @pytest.mark.parametrize("method", [*METHODS, "time_stepping"])
 @pytest.mark.parametrize("damping", [0.0, 0.5])
+@pytest.mark.sampled(2)
 def test_runs_grow_where_they_are_foretold_to(method, damping):
     mode = only(oscillator(damping=damping))
     duration = 200.0 * 2.0 / mode.frequency

@@ -69,7 +69,7 @@ def test_compiled_code_reads_and_writes_tables_by_attribute():
 def test_a_table_may_be_given_by_its_addresses_which_keep_those_of_nested_tables():
     table, found = made(), np.zeros(2)
     addresses = address_table(table)
-    assert addresses[2 * 1] == addresses.parts[0].ctypes.data
+    assert addresses[2 * 1] == addresses.parts[1].ctypes.data
     assert weigh(addresses, Other(np.array([100.0])), found) == 110.25
 
 

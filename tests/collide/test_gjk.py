@@ -101,6 +101,7 @@ def test_any_start_leads_to_the_same_distance_and_normal(kind_a, kind_b):
 @pytest.mark.parametrize(
     "shape", [Cylinder(0.3, 0.2), Capsule(0.3, 0.3), Cone(0.3, 0.4), Ellipsoid(0.3, 0.3, 0.2)], ids=repr
 )
+@pytest.mark.sampled(2)
 def test_what_all_but_touches_a_large_box_has_the_normal_of_its_face(shape, side):
     """Above a diagonal of the face the simplex of GJK has two of its corners, and the vector between the shapes is as small
     as the rounding errors of these."""

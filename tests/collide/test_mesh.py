@@ -84,6 +84,7 @@ def test_a_box_that_slides_over_inner_edges_feels_the_plane_only(joined):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sampled(2)
 def test_a_mesh_of_a_box_pushes_as_the_box_does(kind, joined):
     """The least separation and its normal are those of the nearest points of the solids, where these do not overlap."""
     rng = np.random.default_rng(list(KINDS).index(kind))

@@ -149,6 +149,7 @@ LYING = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # turns z
 @pytest.mark.parametrize("kind", CALLBACKS)
 @pytest.mark.parametrize("speed", [0.5, 10.0, 100.0, 1e4])
 @pytest.mark.parametrize("radius", [0.0, 0.004])
+@pytest.mark.sampled(3)
 def test_what_is_fast_is_held_by_a_wall_of_a_centimetre(kind, speed, radius):
     """Kept on its side of the planes of contact, a particle ends outside; one that passes beside the wall meets none."""
     rng = np.random.default_rng(3)
@@ -226,6 +227,7 @@ def test_a_body_that_moves_is_met_as_far_as_it_may_come():
 
 
 @pytest.mark.parametrize("seed", range(2 if config.DISABLE_JIT else 6))
+@pytest.mark.sampled(2)
 def test_a_particle_on_a_terrain_has_the_contacts_of_a_sphere(seed):
     rng = np.random.default_rng(seed)
     surface, radius = terrain(rng), rng.uniform(0.05, 0.4)

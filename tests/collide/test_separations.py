@@ -20,6 +20,7 @@ PAIRS = sorted({in_order(a, b) for a in KINDS for b in KINDS})
 
 
 @pytest.mark.parametrize("kinds", PAIRS, ids=["-".join(pair) for pair in PAIRS])
+@pytest.mark.sampled(4)
 def test_no_point_is_deeper_than_the_bodies_are_along_the_normal(kinds):
     """A margin may be as large as a small fast body. Points beside a face or an edge must not overlap then."""
     rng = np.random.default_rng(5)

@@ -45,6 +45,7 @@ def height_after(h, restitution, t):
 @STEPS
 @pytest.mark.parametrize("floor", list(FLOORS))
 @pytest.mark.parametrize("restitution", [0.7, 0.8, 0.95])
+@pytest.mark.sampled(3)
 def test_a_ball_is_where_its_bounces_leave_it(restitution, floor, rate, coordinates):
     scene = over(floor, restitution)
     scene.add_body("ball", BALL, mass=2.0, position=(0.3, 0.2, 1.1))
@@ -193,6 +194,7 @@ def height_over_table(table, velocity, restitution, t):
 @COORDINATES
 @pytest.mark.parametrize(("size", "omega", "drift"), [(0.0, 1.0, 0.7), (0.1, 4.0, 0.0), (0.02, 15.0, -0.2)])
 @pytest.mark.parametrize("rate", [120, 240, 1000])
+@pytest.mark.sampled(3)
 def test_a_ball_bounces_off_a_table_that_moves(rate, size, omega, drift, coordinates, solver):
     scene = dal.Scene("table", material=dal.Material(0.0, 0.8))
 

@@ -37,6 +37,7 @@ def test_the_dent_of_a_body_at_rest_is_its_weight_over_the_stiffness(how):
 
 
 @ways
+@pytest.mark.sampled(2)
 def test_a_bounce_takes_half_a_period_and_loses_energy_in_second_order(how):
     """Of a mass on a spring, π √(m/k) in contact, that begins anywhere in a step; without damping it loses no energy."""
     half = np.pi / np.sqrt(1000.0)

@@ -21,6 +21,7 @@ def wall(kind):
 
 
 @pytest.mark.parametrize("seed", range(0, 240, 8))
+@pytest.mark.sampled(3)
 def test_no_shot_leaves_the_room_or_goes_through_the_plate(seed):
     for number in range(seed, seed + 8):
         through, simulation = passed_through(number)
@@ -261,6 +262,7 @@ def test_a_wheel_that_rolls_up_to_two_radians_a_step_keeps_its_speed(speed, floo
 @pytest.mark.parametrize("shape", [dal.Cylinder(0.3, 0.2), dal.Cone(0.3, 0.4), dal.Ellipsoid(0.3, 0.2, 0.15)], ids=repr)
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 @pytest.mark.parametrize("floor", [dal.HalfSpace(), dal.Box(100.0, 100.0, 2.0)], ids=["half-space", "box"])
+@pytest.mark.sampled(3)
 def test_a_coin_that_comes_to_rest_on_its_rim_does_not_meet_the_floor_without_end(floor, coordinates, shape):
     """A rolling rim reaches the largest allowed depth again and again. Each time it must go on before it meets again, or it
     meets 64 times in each half of a step, and is held."""

@@ -230,6 +230,7 @@ def test_a_jump_of_what_moves_by_command_is_no_curve(jump, coordinates):
 
 @BOTH
 @pytest.mark.parametrize("spin", [-3.0, 3.0])
+@pytest.mark.sampled(2)
 def test_a_rattleback_turns_round_as_the_equations_of_rolling_say(spin, coordinates):
     """From −3 rad/s it rattles, spins at 2.9 rad/s, and turns round once more; from 3 rad/s it does so late."""
     for rate, most in ((480, 0.04), (1920, 3e-3)):

@@ -142,6 +142,7 @@ def test_restitution_is_limited_island_by_island():
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="there is one thread without compilation")
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("case", ["wall", "pile", "terrain", "converging"])
+@pytest.mark.sampled(2)
 def test_threads_give_the_same_bits(case, threads):
     scenes = {"pile": pile.build, "terrain": terrain.build}
     scene = scenes[case]() if case in scenes else ground()

@@ -42,6 +42,7 @@ def carried(kind, surface, motion="set"):
 @pytest.mark.parametrize("solver", ["gauss_seidel", "converging"])
 @pytest.mark.parametrize("coordinates", BOTH)
 @pytest.mark.parametrize("kind", ["hinge", "slider", "motor", "target", "friction", "stop", "spring", "damper"])
+@pytest.mark.sampled(4)
 def test_what_a_belt_carries_by_joints_and_forces_does_not_feel_its_surface(kind, coordinates, solver):
     runs = [
         dal.simulate(carried(kind, surface, tilted_lift), 0.6, method="time_stepping", dt=2e-3, coordinates=coordinates,

@@ -95,6 +95,7 @@ def pile_and_shot(shapes, seed, restitution):
 @pytest.mark.filterwarnings("ignore:overlap at the start")
 @SOLVERS
 @pytest.mark.parametrize("restitution", [0.0, 0.3, 0.6, 1.0])
+@pytest.mark.sampled(2)
 def test_the_energy_of_impacts_balances_whatever_solves_them(restitution, solver):
     """Balls turn freely without an error, boxes with one of the order of the step. Where the converging solver took over
     after bodies had bounced, impulses and velocities did not belong together: up to all of the energy was missing."""

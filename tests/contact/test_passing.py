@@ -41,6 +41,7 @@ def test_balls_that_pass_each_other_fly_on(speed, clearance, coordinates):
 
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+@pytest.mark.sampled(2)
 def test_balls_that_meet_off_their_centres_leave_along_the_line_between_these(restitution, coordinates):
     rng = np.random.default_rng(3)
     errors = []
@@ -56,6 +57,7 @@ def test_balls_that_meet_off_their_centres_leave_along_the_line_between_these(re
 
 
 @pytest.mark.parametrize("kind", ["box", "capsule", "hull"])
+@pytest.mark.sampled(3)
 def test_bodies_that_turn_meet_or_pass_each_other_in_large_steps_as_they_do_in_small_ones(kind):
     """A graze that is no deeper than a twentieth of half their thickness may be missed."""
     rng = np.random.default_rng(5)
@@ -130,6 +132,7 @@ def past_a_block(block, flyer, gap, speed, *, over, coordinates="maximal", dt=2e
 @pytest.mark.parametrize("flyer", FLYERS)
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("over", [True, False], ids=["over", "beside"])
+@pytest.mark.sampled(4)
 def test_what_flies_closely_past_an_edge_flies_on(over, block, flyer, coordinates):
     """Before the edge is beside the body, the way to it leads ahead; a contact there would stop the body."""
     for gap in (1e-9, 1e-6, 1e-4, 1e-3, 3e-3):
@@ -141,6 +144,7 @@ def test_what_flies_closely_past_an_edge_flies_on(over, block, flyer, coordinate
 @pytest.mark.parametrize("flyer", FLYERS)
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("over", [True, False], ids=["over", "beside"])
+@pytest.mark.sampled(3)
 def test_what_meets_an_edge_by_a_millimetre_is_stopped_by_it(over, block, flyer):
     for speed in (0.1, 1.0, 5.0):
         found, before = past_a_block(block, flyer, -1e-3, speed, over=over)

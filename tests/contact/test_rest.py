@@ -174,6 +174,7 @@ def tossed(restitution):
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
 @pytest.mark.parametrize("restitution", [0.8, 0.9, 0.95])
+@pytest.mark.sampled(3)
 def test_boxes_that_rock_and_bounce_come_to_rest(restitution, dt, coordinates):
     """The weight of a box that rocks on an edge loads the other edge, which must not return what the bounce lost; and a box
     that lands flat is stopped at the ground, not raised to it from below."""

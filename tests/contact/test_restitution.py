@@ -68,6 +68,7 @@ def cloud(shape, friction=0.0, restitution=1.0, gravity=0.0, count=4, speed=1.0)
 
 @pytest.mark.parametrize("shape", [dal.Sphere(0.1), dal.Box(0.15, 0.12, 0.1), dal.Capsule(0.05, 0.1)], ids=repr)
 @pytest.mark.parametrize(("dt", "iterations"), [(1e-3, None), (1e-2, None), (1e-2, 1)])
+@pytest.mark.sampled(3)
 def test_a_cloud_of_elastic_bodies_keeps_its_energy_solved_or_not(shape, dt, iterations):
     run = dal.simulate(cloud(shape), 0.5, dt=dt, iterations=iterations, frame_rate=20)
     energy = run.trajectory.kinetic + run.trajectory.potential

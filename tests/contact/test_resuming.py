@@ -100,6 +100,7 @@ def again(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::dalembert.SimulationWarning")
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.sampled(2)
 def test_a_resumed_run_has_the_same_bits(case, again):
     scene, settings = CASES[case]
     settings = {"dt": 1 / 60} | settings

@@ -65,6 +65,7 @@ def strays(run, bound):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", [*PARTS, "compound"])
+@pytest.mark.sampled(3)
 def test_what_slides_over_a_seam_keeps_its_velocity(kind, shape):
     for dt, yaw in ((2e-3, 0.0), (2e-3, 0.1), (5e-4, 0.5)):
         assert not strays(slide(kind, shape, dt=dt, yaw=yaw), SHAPES[shape][1])

@@ -30,6 +30,7 @@ def shape_of(kind, thickness):
 @pytest.mark.parametrize("floor", FLOORS)
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("kind", ["box", "hull", "hexagon", "coin"])
+@pytest.mark.sampled(4)
 def test_a_plate_slides_as_friction_slows_it_down(kind, side, floor, coordinates):
     """It moves by many times its thickness in a step, so that both of its sides are within reach of the floor."""
     for thickness in (0.004, 0.001):

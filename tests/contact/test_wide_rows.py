@@ -214,6 +214,7 @@ def walls_apart(count=5, n=8):
 @SLOW
 @pytest.mark.parametrize("threads", [2, 4])
 @pytest.mark.parametrize("make", [heap, loaded_plate, walls_apart])
+@pytest.mark.sampled(2)
 def test_groups_give_the_same_bits_for_any_number_of_threads(make, threads, monkeypatch):
     one, more = (run_of(make(), monkeypatch, True, threads=n) for n in (1, threads))
     sizes = []

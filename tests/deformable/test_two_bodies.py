@@ -51,6 +51,7 @@ def test_a_run_of_all_defaults_conserves_momentum_too():
 
 @pytest.mark.parametrize("linear_solver", ["cg", "direct"])
 @pytest.mark.parametrize("method", STEPPING)
+@pytest.mark.sampled(2)
 def test_a_box_pushes_a_ball_along_the_floor(method, linear_solver):
     if method == "time_stepping" and linear_solver == "direct":
         pytest.skip("explicit steps have no matrix")

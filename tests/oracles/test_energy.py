@@ -69,6 +69,7 @@ def act_on(joint, kind, scene, rng):
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 @pytest.mark.parametrize("method", ["dop853", "rk4"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sampled(3)
 def test_audit_of_a_random_tree_is_that_of_its_states(method, coordinates, seed):
     settings = {"rtol": 1e-10} if method == "dop853" else {"dt": 5e-4}
     run = dal.simulate(random_tree(seed), 0.5, method=method, coordinates=coordinates, frame_rate=2000.0, **settings)
@@ -80,6 +81,7 @@ def test_audit_of_a_random_tree_is_that_of_its_states(method, coordinates, seed)
 
 @pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sampled(2)
 def test_time_steps_agree_with_the_oracle_to_second_order_where_nothing_touches(coordinates, seed):
     found, errors = [], []
     for dt in (2e-3, 1e-3):
@@ -121,6 +123,7 @@ def test_the_work_of_a_load_is_its_force_times_the_way_whatever_is_hit(seed):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 7, 8])
+@pytest.mark.sampled(3)
 def test_contacts_with_friction_and_restitution_do_the_work_of_their_forces(seed):
     """In the middles of steps: one with an impact on the way, as that of a ball that bounces, has another displacement than
     that of the mean of two velocities. Few do, and what they leave, up to 3e-5, depends on when they come."""

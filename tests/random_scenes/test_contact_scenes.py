@@ -13,6 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:overlap at the start")  # bodies
 
 
 @pytest.mark.parametrize("block", range(10))
+@pytest.mark.sampled(3)
 def test_steps_obey_newton_and_coulomb(block):
     problems = {}
     for seed in range(6 * block, 6 * block + 6):
@@ -28,6 +29,7 @@ FOUND = [134, 241, 271, 354, 380, 577, 598, 617, 742]
 
 
 @pytest.mark.parametrize("seed", FOUND)
+@pytest.mark.sampled(3)
 def test_steps_that_were_wrong_once_obey_them(seed):
     problems = contact_problems(random_contact_scene(seed), steps=150)
     assert not problems, problems
@@ -40,6 +42,7 @@ def test_steps_of_the_converging_solver_do_too(seed):
 
 
 @pytest.mark.parametrize("block", range(4))
+@pytest.mark.sampled(2)
 def test_solids_overlap_no_deeper_than_reported(block):
     pytest.importorskip("coal")
     problems = {}

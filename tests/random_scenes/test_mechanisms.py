@@ -10,6 +10,7 @@ from .symbolic_chains import KINDS, random_chain
 
 
 @pytest.mark.parametrize("block", range(20))
+@pytest.mark.sampled(3)
 def test_maximal_and_joint_coordinates_agree_and_the_report_is_true(block):
     problems = {}
     for seed in range(10 * block, 10 * block + 10):

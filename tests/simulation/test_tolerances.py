@@ -42,6 +42,7 @@ SADDLES = {
 
 @pytest.mark.parametrize("method", PEERS)
 @pytest.mark.parametrize("case", SADDLES)
+@pytest.mark.sampled(3)
 def test_spin_about_the_middle_axis_is_no_less_exact_than_by_body_rates(case, method):
     moments, spin, duration = SADDLES[case]
     exact, _ = by_body_rates(moments, spin, duration, "DOP853", 2.3e-14)

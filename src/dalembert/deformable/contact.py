@@ -328,6 +328,7 @@ def lock(touch, contacts, system, steps):
         if touch.feet != touch.normals:
             touch.stick, touch.grip = 0, 0.0
             store3(touch.grips, (0.0, 0.0, 0.0))
+            store3(touch.slid, (0.0, 0.0, 0.0))
         touch.feet = touch.normals
         return
     touch.feet = 1
@@ -536,6 +537,7 @@ def start_touch(touch, contacts, system, steps):
         d = sub(path, body_displacement(contact.body, load3(contact.position), steps.wanted, 0, system))
         active[c] = 1 if dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation else 0
     touch.stick, touch.grip, touch.returns, touch.body, touch.feet = 1, 0.0, 0, system.settings[0].rigid, 1
+    store3(touch.slid, (0.0, 0.0, 0.0))
     store3(touch.friction, (0.0, 0.0, 0.0))
     store3(touch.force, (0.0, 0.0, 0.0))
     load_warm_start(touch, contacts, steps)

@@ -126,10 +126,16 @@ CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not 
 UNMET = 1e-9  # of the margin: a locked particle that is nearer to its target has met it
 PULL = 1e-12  # of the typical force: a smaller pull releases no contact
 LEAST_TOLERANCE = 1e-12  # of a linear solve: rounding
+FINEST = (
+    1e-2  # of the tolerance of linear solves: late steps of Newton's method, which may change contacts, ask for no less
+)
 FRICTION_UNTIL, CONTACTS_UNTIL = 8, 20  # steps of Newton's method after which they are no longer updated
+FRICTION_ROUNDS = (
+    3  # solves of one such step after which friction of a single foot waits for the next: with contacts it cycles
+)
 RETURNS = 2  # how often in a step a sliding touch may stick again
 FIRMEST = 100.0  # of the inertia of the particle: the largest κ of a sliding touch, for well-conditioned matrices
-STEADY = 1e-3  # of the limit: friction within it is not updated
+STEADY = 1e-4  # of the limit: friction within it is not updated
 
 
 @njit
@@ -146,20 +152,20 @@ def compute_touch_forces(system, steps):
 
 
 @njit
-def update_active_set(iteration, particles, system, steps):
+def update_active_set(iteration, rubs, particles, system, steps):
     """Update which contacts are active from their forces. Returns how many touches gained or lost contacts, of how many the
-    friction changed, and how many of these have several feet. Late in a stage friction, and then contacts, are frozen, so
-    that Newton's method can end."""
+    friction changed, and how many of these have several feet. rubs : whether friction of a single foot may change. Late in
+    a stage friction, and then contacts, are frozen, so that Newton's method can end."""
     contacts, touches = particles.contacts, steps.touches
     changed, rubbed, shared = 0, 0, 0
     for k in range(steps.touch_counts[0]):
         touch = touches[k]
         if iteration >= CONTACTS_UNTIL:
             continue
-        now = release_pulling(touch, contacts, PULL * steps.stage[0].typical, steps)
+        now = release_pulling(touch, contacts, PULL * steps.stage[0].typical, system, steps)
         now = close_crossed(touch, contacts, system, steps) or now
         changed += 1 if now else 0
-        if not now and touch.normals > 0 and iteration < FRICTION_UNTIL:
+        if not now and touch.normals > 0 and iteration < FRICTION_UNTIL and (rubs or touch.feet > 1):
             now = update_friction(touch, contacts, system, steps)
             rubbed += 1 if now else 0
             shared += 1 if now and touch.feet > 1 else 0
@@ -169,16 +175,22 @@ def update_active_set(iteration, particles, system, steps):
 
 
 @njit
-def release_pulling(touch, contacts, least, steps):
-    """Release contacts that pull by more than `least`. Returns whether any did."""
+def release_pulling(touch, contacts, least, system, steps):
+    """Release contacts that pull by more than `least`, but for those that would be crossed nevertheless, as others of the
+    same particle hold it beyond them. Returns whether any was released."""
     active = steps.active
     changed = False
     for c in range(touch.first, touch.last):
-        if active[c] != 0 and normal_force(touch, c, contacts) < -least:
+        if (
+            active[c] != 0
+            and normal_force(touch, c, contacts) < -least
+            and not is_crossed(touch, contacts[c], system, steps)
+        ):
             active[c] = 0
             changed = True
     if changed:
         touch.stick, touch.grip = 0, 0.0
+        store3(touch.slid, (0.0, 0.0, 0.0))
     return changed
 
 
@@ -197,21 +209,24 @@ def normal_force(touch, c, contacts):
 @njit
 def close_crossed(touch, contacts, system, steps):
     """Make contacts active that would be crossed. Returns whether any would."""
-    active, margin = steps.active, steps.options[0].margin
-    i = 3 * touch.particle
-    made = add(sub(load_3(steps.iterate, i), load_3(steps.start, i)), load_3(steps.change, i))
-    changed = False
+    active, changed = steps.active, False
     for c in range(touch.first, touch.last):
-        contact = contacts[c]
-        if active[c] != 0:
-            continue
-        point = load3(contact.position)
-        d = sub(made, body_displacement(contact.body, point, steps.moved, 0, system))
-        d = sub(d, body_displacement(contact.body, point, steps.shift, 0, system))
-        if dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation - CROSSED * margin:
+        if active[c] == 0 and is_crossed(touch, contacts[c], system, steps):
             active[c] = 1
             changed = True
     return changed
+
+
+@inlined
+def is_crossed(touch, contact, system, steps):
+    """Whether a particle would cross the surface of a contact."""
+    i, point = 3 * touch.particle, load3(contact.position)
+    d = add(sub(load_3(steps.iterate, i), load_3(steps.start, i)), load_3(steps.change, i))
+    d = sub(d, body_displacement(contact.body, point, steps.moved, 0, system))
+    d = sub(d, body_displacement(contact.body, point, steps.shift, 0, system))
+    return (
+        dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation - CROSSED * steps.options[0].margin
+    )
 
 
 @njit
@@ -226,26 +241,40 @@ def update_friction(touch, contacts, system, steps):
             return False
         # κ at the slip of a particle that nothing else constrains
         mass = load(system.particle_mass, touch.particle)
-        touch.stick, touch.grip = 0, steps.stage[0].weight * mass * limit / (size - limit)
+        touch.stick, touch.grip, touch.slid[0] = 0, steps.stage[0].weight * mass * limit / (size - limit), 0.0
         return True
     least = CREEP * steps.stage[0].tau
     size = norm(slip_of(touch, 0, 1.0, 1.0, system, steps))
     if abs(touch.grip * size - limit) <= STEADY * limit or (size <= least and touch.grip * size <= limit):
         return False
-    # Alone, it would slip by b/(a + κ) under the force b, and κ s = μ f_n is where κ = a μ f_n/(b − μ f_n). Where b is no
-    # more than μ f_n it sticks; a touch that returns to that too often creeps instead.
+    # A touch that returns to sticking too often creeps instead.
     a = steps.stage[0].weight * load(system.particle_mass, touch.particle)
-    beyond = size * (a + touch.grip) - limit
-    if beyond * FIRMEST > limit:
-        touch.grip = a * limit / beyond
+    grip = next_grip(touch, 0, touch.grip, size, limit, a)
+    if grip < FIRMEST * a:
+        touch.grip = grip
     elif touch.returns < RETURNS:
         touch.returns += 1
-        touch.stick, touch.grip = 1, 0.0
+        touch.stick, touch.grip, touch.slid[0] = 1, 0.0, 0.0
     elif touch.grip < FIRMEST * a:
         touch.grip = FIRMEST * a
     else:
         return False
     return True
+
+
+# A foot slips by b/(A + κ) under the force b of the rest, with the inertia A of what moves with it: κ s = μ f_n is where
+# κ = A μ f_n/(b − μ f_n). Where b is no more than μ f_n it sticks. A follows from the slips at two κ, and is infinite if
+# the slip is prescribed. At first it is that of the particle alone, a, which is the least.
+@njit
+def next_grip(touch, foot, grip, size, limit, a):
+    """The next κ of a foot that slips by `size` with the present one, and keeps both in mind; inf where it sticks."""
+    inverse, before = 1.0 / a, touch.slid[foot]
+    if before > 0.0:
+        gained = size * grip - before * touch.tried[foot]
+        inverse = min(max((before - size) / gained, 0.0), inverse) if gained != 0.0 else inverse
+    touch.tried[foot], touch.slid[foot] = grip, size
+    beyond = size + inverse * (size * grip - limit)
+    return limit / beyond if beyond > 0.0 else math.inf
 
 
 # A foot of several does not stick, as its surface may be along the normal of another: it creeps, with κ of `FIRMEST`. From
@@ -261,13 +290,12 @@ def update_grips(touch, contacts, system, steps):
         size = norm(slip_of(touch, k, 1.0, 1.0, system, steps))
         if abs(grip * size - limit) <= STEADY * limit or (grip == most and grip * size <= limit):
             continue
-        beyond = size * (a + grip) - limit
         if limit <= 0.0:
             touch.grips[k] = 0.0
         elif grip == most:
             touch.grips[k] = limit / size
         else:
-            touch.grips[k] = a * limit / beyond if beyond * FIRMEST > limit else most
+            touch.grips[k] = min(next_grip(touch, k, grip, size, limit, a), most)
         changed = changed or touch.grips[k] != grip
     return changed
 
@@ -414,7 +442,7 @@ def contacts_agree(iteration, particles, system, steps):
     clear(steps.shift)
     clear(steps.image)
     compute_touch_forces(system, steps)
-    changed, rubbed, _ = update_active_set(iteration, particles, system, steps)
+    changed, rubbed, _ = update_active_set(iteration, True, particles, system, steps)
     end_stage(steps.timer, CONTACTS)
     return changed == 0 and rubbed == 0
 
@@ -427,7 +455,8 @@ def solve_with_contacts(guess, iteration, once, share, particles, system, steps)
     options, stage = steps.options[0], steps.stage[0]
     tolerance = max(LEAST_TOLERANCE, options.linear_tolerance * share)
     if not once and stage.typical > 0.0:
-        tolerance = min(tolerance, max(LEAST_TOLERANCE, stage.residual / stage.typical))
+        least = max(FINEST * tolerance, LEAST_TOLERANCE)
+        tolerance = min(tolerance, max(least, stage.residual / stage.typical))
     any_changed, any_rubbed, agreed, status = False, False, False, OK
     for k in range(options.rounds):
         status = solve(guess, tolerance, system, steps)
@@ -438,7 +467,8 @@ def solve_with_contacts(guess, iteration, once, share, particles, system, steps)
         compute_touch_forces(system, steps)
         if k == options.rounds - 1:
             break
-        changed, rubbed, shared = update_active_set(iteration, particles, system, steps)
+        rubs = once or k < FRICTION_ROUNDS
+        changed, rubbed, shared = update_active_set(iteration, rubs, particles, system, steps)
         any_rubbed = any_rubbed or rubbed > 0
         end_stage(steps.timer, CONTACTS)
         if changed == 0 and shared == 0 and (rubbed == 0 or agreed):

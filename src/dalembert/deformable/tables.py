@@ -54,7 +54,8 @@ TOUCH = np.dtype(
     [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
      ("stick", "i8"), ("returns", "i8"), ("grip", "f8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3),
      ("friction", "f8", 3), ("force", "f8", 3), ("feet", "i8"), ("contacts", "i8", 3), ("bodies", "i8", 3),
-     ("arms", "f8", 9), ("bases", "f8", 9), ("lean", "f8", 9), ("grips", "f8", 3)],
+     ("arms", "f8", 9), ("bases", "f8", 9), ("lean", "f8", 9), ("grips", "f8", 3),
+     ("tried", "f8", 3), ("slid", "f8", 3)],
     align=True,
 )  # fmt: skip
 
