@@ -203,11 +203,21 @@ The table gives relative errors of contact in time steps of 1/240 s, with each s
 {errors}
 
 A contact that lasts while bodies turn has an error of second order
-([how](step-of-contact.md#contacts-on-curved-paths)). In time steps a bounce of bodies in flight happens where and when they
-meet. Where a body also bears other forces of contact, is joined to others, or turns while it lands, it happens in the middle
-of the step that contains it, with an error of first order in the step. By events every impact happens at its exact time. The
-next table has what the runs report themselves: the largest residual of Coulomb's law in any step, and the relative
-energy error.
+([how](step-of-contact.md#contacts-on-curved-paths)). The [bicycle](gallery.md#bicycle) of the benchmark of 2007
+agrees with its linear equations to 2e-3 of its peaks at 960 steps a second, and to 2e-4 at 3840 with rims of a
+quarter of the width; the [rattleback](gallery.md#rattleback) agrees with the equations of rolling to 8e-3 rad/s at
+960 and 2e-3 at 1920. In time steps a bounce of bodies in flight happens where and when they meet, and in small scenes
+so does an impact of bodies that stand or are joined to others ([how](step-of-contact.md#steps-in-parts)). Otherwise,
+or where a body turns by more than 0.1 rad a step while it lands, an impact happens in the middle of the step that
+contains it, with an error of first order in the step. By events every impact happens at its exact time.
+
+An impact without restitution takes two steps: the body closes the gap in the first, and stops in the second. Without
+friction the result is that of one impact. With friction it can differ at any step size, because the contact may slide
+in other directions in the two parts. Of 16 boxes that tumble and fall by 5 cm, half are within 4e-5 m of the result
+by events after 0.25 s, and the worst is 2e-2 m away. Use events where this matters.
+
+The next table has what the runs report themselves: the largest residual of Coulomb's law in any step, and the
+relative energy error.
 
 {residuals}
 """
