@@ -219,14 +219,14 @@ def close_crossed(touch, contacts, system, steps):
 
 @inlined
 def is_crossed(touch, contact, system, steps):
-    """Whether a particle would cross the surface of a contact."""
+    """Whether a particle would cross the surface of a contact. One that overlaps it may stay as deep: a lock does not open
+    overlaps, and pulls on what they would leave."""
     i, point = 3 * touch.particle, load3(contact.position)
     d = add(sub(load_3(steps.iterate, i), load_3(steps.start, i)), load_3(steps.change, i))
     d = sub(d, body_displacement(contact.body, point, steps.moved, 0, system))
     d = sub(d, body_displacement(contact.body, point, steps.shift, 0, system))
-    return (
-        dot(load3(contact.normal), d) < -stage_fraction(steps) * contact.separation - CROSSED * steps.options[0].margin
-    )
+    gap = stage_fraction(steps) * max(contact.separation, 0.0)
+    return dot(load3(contact.normal), d) < -gap - CROSSED * steps.options[0].margin
 
 
 @njit
