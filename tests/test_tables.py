@@ -113,6 +113,7 @@ def test_what_compiled_code_has_the_address_of_stays_alive():
     assert inside() is None and outside() is None
 
 
+@compiled
 def test_a_name_that_a_table_does_not_have_is_told_with_those_that_it_has():
     with pytest.raises(Exception, match="Other has no table 'point'; it has points"):
         misspelt(Other(np.zeros(1)))

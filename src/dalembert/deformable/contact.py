@@ -362,15 +362,29 @@ def target_displacement(particle, contact, system, steps):
     options, n = steps.options[0], load3(contact.normal)
     v, c = velocities_before(particle, contact.body, load3(contact.position), system, steps)
     closing, e = dot(n, sub(v, c)), contact.restitution
-    first = 0.5 * options.dt * dot(n, v) if options.explicit != 0 else 0.0
-    gap = contact.separation + first
-    if options.stretch != 1.0:
+    if closing < 0.0 and options.stretch != 1.0:
         theta = options.fraction
-        impact = theta * theta * options.dt * ((1.0 - theta) / theta - e) * closing
-        return impact if closing < 0.0 else -theta * max(gap, 0.0)
-    if e > 0.0 and closing < 0.0:
-        return first - e * closing * (0.5 * options.dt if options.explicit != 0 else options.dt)
-    return first - max(gap, 0.0)
+        return theta * theta * options.dt * ((1.0 - theta) / theta - e) * closing
+    if closing < 0.0 and e > 0.0:
+        half = 0.5 if options.explicit != 0 else 1.0
+        return displacement_before(v, contact, steps) - e * closing * half * options.dt
+    return displacement_to_surface(v, contact, steps)
+
+
+@inlined
+def displacement_before(v, contact, steps):
+    """The displacement along a contact's normal before the stage, m, of a particle with the velocity v at the start of the
+    step: of the explicit scheme that of half a step."""
+    options = steps.options[0]
+    return 0.5 * options.dt * dot(load3(contact.normal), v) if options.explicit != 0 else 0.0
+
+
+@inlined
+def displacement_to_surface(v, contact, steps):
+    """The displacement along a contact's normal, m, with which such a particle ends on the surface, or overlaps it as much as
+    before the stage."""
+    before = displacement_before(v, contact, steps)
+    return before - stage_fraction(steps) * max(contact.separation + before, 0.0)
 
 
 @njit

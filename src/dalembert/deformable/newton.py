@@ -14,6 +14,7 @@ from ..linalg.block_matrix import load_3, load_symmetric, store_3
 from .contact import (
     CREEP,
     body_displacement,
+    displacement_to_surface,
     foot_body,
     foot_friction,
     foot_point,
@@ -24,8 +25,8 @@ from .contact import (
     normal_share,
     slides,
     slip_of,
-    stage_fraction,
     tangent_part,
+    velocities_before,
 )
 from .linear import FROM_AIM, FROM_CHANGE, FROM_ZERO, assemble, reduced_norm, solve
 from .stage import (
@@ -126,13 +127,11 @@ CROSSED = 1e-9  # of the margin: contacts that would be crossed by less are not 
 UNMET = 1e-9  # of the margin: a locked particle that is nearer to its target has met it
 PULL = 1e-12  # of the typical force: a smaller pull releases no contact
 LEAST_TOLERANCE = 1e-12  # of a linear solve: rounding
-FINEST = (
-    1e-2  # of the tolerance of linear solves: late steps of Newton's method, which may change contacts, ask for no less
-)
+# Of the tolerance of linear solves: late steps of Newton's method, which change contacts only, are solved no better.
+FINEST = 1e-2
 FRICTION_UNTIL, CONTACTS_UNTIL = 8, 20  # steps of Newton's method after which they are no longer updated
-FRICTION_ROUNDS = (
-    3  # solves of one such step after which friction of a single foot waits for the next: with contacts it cycles
-)
+# Solves of one such step after which friction of a single foot is left to the next: contacts and friction may cycle.
+FRICTION_ROUNDS = 3
 RETURNS = 2  # how often in a step a sliding touch may stick again
 FIRMEST = 100.0  # of the inertia of the particle: the largest κ of a sliding touch, for well-conditioned matrices
 STEADY = 1e-4  # of the limit: friction within it is not updated
@@ -219,14 +218,15 @@ def close_crossed(touch, contacts, system, steps):
 
 @inlined
 def is_crossed(touch, contact, system, steps):
-    """Whether a particle would cross the surface of a contact. One that overlaps it may stay as deep: a lock does not open
-    overlaps, and pulls on what they would leave."""
+    """Whether a particle would cross the surface of a contact, or overlap it more than before the stage. A lock does not open
+    overlaps, so that to close one for its depth alone would make it pull."""
     i, point = 3 * touch.particle, load3(contact.position)
     d = add(sub(load_3(steps.iterate, i), load_3(steps.start, i)), load_3(steps.change, i))
     d = sub(d, body_displacement(contact.body, point, steps.moved, 0, system))
     d = sub(d, body_displacement(contact.body, point, steps.shift, 0, system))
-    gap = stage_fraction(steps) * max(contact.separation, 0.0)
-    return dot(load3(contact.normal), d) < -gap - CROSSED * steps.options[0].margin
+    v, _ = velocities_before(touch.particle, contact.body, point, system, steps)
+    least = displacement_to_surface(v, contact, steps)
+    return dot(load3(contact.normal), d) < least - CROSSED * steps.options[0].margin
 
 
 @njit
@@ -267,7 +267,8 @@ def update_friction(touch, contacts, system, steps):
 # the slip is prescribed. At first it is that of the particle alone, a, which is the least.
 @njit
 def next_grip(touch, foot, grip, size, limit, a):
-    """The next κ of a foot that slips by `size` with the present one, and keeps both in mind; inf where it sticks."""
+    """The next κ (N/m) of a foot that slips by `size` (m) with the present one, `grip`, and should exert `limit` (N); inf
+    where it sticks. Records κ and the slip for the next secant. a : N/m."""
     inverse, before = 1.0 / a, touch.slid[foot]
     if before > 0.0:
         gained = size * grip - before * touch.tried[foot]

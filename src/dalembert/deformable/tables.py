@@ -49,7 +49,8 @@ REPORT = np.dtype(
 # locked to that body, `locked` orthonormal ones of which the first `normals` span those of its contacts. `target` is its
 # displacement in them since the start of the stage, beside that of the body. Where it slides `grip` is κ, N/m. `friction` and
 # `force`: N, on the particle. `feet`: 1, or the number of normals if the contacts that they are from are at different
-# bodies; then each foot has its contact, body, arm, normal n and κ, and the axes are e_k = Σ_c lean_kc n_c.
+# bodies; then each foot has its contact, body, arm, normal n and κ, and the axes are e_k = Σ_c lean_kc n_c. `tried`
+# and `slid`: the κ and the slip (m) of each foot in the solve before, for the secant; 0 before the first.
 TOUCH = np.dtype(
     [("particle", "i8"), ("first", "i8"), ("last", "i8"), ("body", "i8"), ("locked", "i8"), ("normals", "i8"),
      ("stick", "i8"), ("returns", "i8"), ("grip", "f8"), ("arm", "f8", 3), ("axes", "f8", 9), ("target", "f8", 3),
