@@ -38,9 +38,10 @@ soak: $(VENV)/tested
 	$(BIN)/python tests/soak.py
 	$(BIN)/python -m tests.contact.shots
 
+# Ruff without its cache: how imports are sorted depends on which files there are, and the cache keeps old answers.
 check: $(VENV)/tested
-	$(BIN)/ruff check src tests benchmarks docs
-	$(BIN)/ruff format --check src tests benchmarks docs/_ext docs/conf.py
+	$(BIN)/ruff check --no-cache src tests benchmarks docs
+	$(BIN)/ruff format --no-cache --check src tests benchmarks docs/_ext docs/conf.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

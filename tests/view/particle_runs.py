@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from conftest import ball_mesh, box_mesh
+from synthetic_run import ball_mesh, box_mesh
 
 from dalembert.simulation.trajectory import Trajectory
 

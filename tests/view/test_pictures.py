@@ -6,8 +6,8 @@ import sys
 import imageio_ffmpeg
 import numpy as np
 import pytest
-from conftest import synthetic
 from PIL import Image
+from synthetic_run import synthetic
 
 import dalembert as dal
 from dalembert.simulation.trajectory import Trajectory
@@ -132,7 +132,7 @@ def test_what_cannot_be_filmed_is_said(run, tmp_path):
 def test_without_the_library_mp4_says_what_to_install(tmp_path):
     code = (
         "import sys; sys.modules['imageio_ffmpeg'] = None; sys.path.insert(0, sys.argv[2])\n"
-        "from conftest import synthetic\n"
+        "from synthetic_run import synthetic\n"
         "try: synthetic(3, 0.1).save_movie(sys.argv[1], size=(32, 32))\n"
         "except ImportError as error: assert 'dalembert[movie]' in str(error), error\n"
         "else: raise SystemExit('no error')"

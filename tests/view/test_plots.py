@@ -6,7 +6,7 @@ import sys
 import matplotlib.image
 import numpy as np
 import pytest
-from conftest import AMPLITUDE, HOSTILE
+from synthetic_run import AMPLITUDE, HOSTILE
 
 import dalembert as dal
 from dalembert.simulation.trajectory import Trajectory

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from browser import NO_GL, Page, needs_browser, wait_until
-from conftest import HOSTILE, synthetic
+from synthetic_run import HOSTILE, synthetic
 
 import dalembert as dal
 from dalembert.simulation.trajectory import Trajectory

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import ball_mesh, box_mesh
+from synthetic_run import ball_mesh, box_mesh
 
 from dalembert.view.drawing import motion_extent, parse_scene
 from dalembert.view.viewpoint import CLOSE, ELEVATIONS, Aim, Focus, direction, elevation_of, hidden, is_scattered
