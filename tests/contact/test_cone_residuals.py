@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dalembert.contact import cone
+from dalembert.contact import cone, cone_interior_point
 from dalembert.contact.cone import natural_map
 from dalembert.contact.cone_solver import solve
 from dalembert.core.kernel import array, kernel, out
@@ -151,3 +151,29 @@ def test_residuals_vanish_at_the_solution_of_a_box_at_rest():
     assert status == 0
     for name in ("cone", "dual", "complementarity", "natural_map", "joints", "balance"):
         assert step[name] < 1e-14, name
+
+
+@kernel
+def start_beside(c: float, mu: float, unit: float, given: array(), found: out()) -> None:
+    """λ and z of a contact that starts near p and û, three numbers each."""
+    p, u_hat = (given[0], given[1], given[2]), (given[3], given[4], given[5])
+    force, slack = cone_interior_point.beside(c, mu, p, u_hat, unit)
+    for k in range(3):
+        found[k], found[3 + k] = force[k], slack[k]
+
+
+@settings(deadline=None)
+@given(st.lists(number, min_size=6, max_size=6), st.floats(0.1, 2.0), st.floats(0.01, 10.0), st.floats(1e-3, 1.0))
+@example([1.0, 0.5, 0.0, 0.0, 0.0, 0.0], 0.5, 1.0, 1e-3)
+def test_a_start_near_impulses_is_on_the_path_and_keeps_their_difference_to_the_velocity(values, mu, c, unit):
+    """λ ∘ z = unit² e, both inside the cone, and c λ − z is as given."""
+    found = returned(start_beside, c, mu, unit, values, size=6)
+    force, slack = found[:3], found[3:]
+    for side in (force, slack):
+        assert side[0] >= np.hypot(side[1], side[2])
+    scale = max(1.0, np.abs(c * force).max(), np.abs(slack).max())
+    both = np.array([force @ slack, *(force[0] * slack[1:] + slack[0] * force[1:])])
+    np.testing.assert_allclose(both, [unit**2, 0.0, 0.0], atol=1e-13 * scale**2 / c)
+    p, u_hat = np.array(values[:3]), np.array(values[3:])
+    lorentz = c * p / [1.0, mu, mu] - u_hat * [1.0, mu, mu]
+    np.testing.assert_allclose(c * force - slack, lorentz, atol=1e-13 * max(scale, np.abs(lorentz).max()))

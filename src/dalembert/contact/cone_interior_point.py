@@ -1,4 +1,5 @@
-"""The primal–dual interior point method of the converging solver: from a point far inside the cones to near the solution.
+"""The primal–dual interior point method of the converging solver: from a point far inside the cones, or from one beside given
+impulses, to near the solution.
 
 With tangents scaled by μ the cone and its dual are the Lorentz cone Q: λ = (p_n, p_t/μ), z = (û_n, μ u_t). The method
 follows the path λ ∘ z = σ e with the scaling of Nesterov and Todd, W z = W⁻¹ λ, and Mehrotra's predictor and corrector (L.
@@ -38,13 +39,15 @@ from .cone import (
     step_to_boundary,
     tangent_norm,
 )
-from .cone_iterate import LEAST_RESPONSE, is_equation, is_fixed, soften_equation, store_best
+from .cone_iterate import LEAST_RESPONSE, is_equation, is_fixed, load_best, soften_equation, store_best
 from .cone_problem import BLOCKS, HUGE, POINT, add_scaled_direction, direction, evaluate, factorize
 
+# Least part of λ·z that a step aims at, from a start far inside the cones, and beside impulses
+FAR, AROUND = 1e-6, 0.03
+EDGE = 1e-12  # ratio of the eigenvalues of λ, below which rounding could put it outside
 PROXIMAL, LEAST_PROXIMAL = 0.1, 1e-10  # δ at the start, and at least
 TO_BOUNDARY = 0.99  # of the way to the boundary of the cones: the longest step
 SECOND_ORDER = 0.1  # length of the predictor from which its second-order term is used
-LEAST_CENTRING = 1e-6
 HALF = 0.5  # it ends where the residual has not become half in as many steps as the caller says
 MOST_STEPS = 100
 SHORT, LESS, RETURN = 0.3, 0.5, 0.5  # after a shorter step, so much of the derivative; else so much of what is missing
@@ -64,7 +67,23 @@ def start_inside(problem, factor):
     n = step.speeds
     for k in range(n):
         store(problem.vectors, POINT * n + k, 0.0)
-    stiffness, count = 0.0, 0
+    unit = factor * max(step.speed * math.sqrt(mean_stiffness(problem)), largest_load(problem))
+    for i in range(step.contacts):
+        cone = problem.cones[i]
+        root = math.sqrt(cone.compliance)
+        store3(cone.slack, (unit * root, 0.0, 0.0))
+        store3(cone.force, (unit / root if root > 0.0 else 0.0, 0.0, 0.0))
+        store3(cone.p, load3(cone.force))
+    for i in range(step.rows):
+        row = problem.rows[i]
+        start_row(row, unit, row.least if row.least > -math.inf else row.most)
+    return unit * unit
+
+
+@njit
+def mean_stiffness(problem):
+    """The mean of 1/c over contacts and rows with bounds, kg."""
+    step, stiffness, count = problem.step[0], 0.0, 0
     for i in range(step.contacts):
         if problem.cones[i].compliance > 0.0:
             stiffness += 1.0 / problem.cones[i].compliance
@@ -74,16 +93,7 @@ def start_inside(problem, factor):
         if not (is_equation(row) or is_fixed(row)):
             stiffness += 1.0 / row.response
             count += 1
-    unit = factor * max(step.speed * math.sqrt(stiffness / max(count, 1)), largest_load(problem))
-    for i in range(step.contacts):
-        cone = problem.cones[i]
-        root = math.sqrt(cone.compliance)
-        store3(cone.slack, (unit * root, 0.0, 0.0))
-        store3(cone.force, (unit / root if root > 0.0 else 0.0, 0.0, 0.0))
-        store3(cone.p, load3(cone.force))
-    for i in range(step.rows):
-        start_row(problem.rows[i], unit)
-    return unit * unit
+    return stiffness / max(count, 1)
 
 
 @njit
@@ -117,17 +127,70 @@ def response_of_side(block_number, at, problem):
 
 
 @njit
-def start_row(row, unit):
-    """The same of a row: half-way between its bounds, or inside the one that it has."""
+def start_row(row, unit, wanted):
+    """λ and slacks of a row: `wanted`, but half-way between its bounds, or inside the one that it has."""
     if is_equation(row) or is_fixed(row):
         row.force = 0.0 if is_equation(row) else min(row.most, max(row.least, 0.0))
         return
     row.lower_step, row.upper_step = 0.0, 0.0
-    inside = unit / math.sqrt(row.response)
-    inside = min(inside, 0.5 * (row.most - row.least))
-    row.force = row.least + inside if row.least > -math.inf else row.most - inside
+    inside = min(unit / math.sqrt(row.response), 0.5 * (row.most - row.least))
+    row.force = max(row.least + inside, min(row.most - inside, wanted))
     row.lower = unit * unit / (row.force - row.least) if row.least > -math.inf else 0.0
     row.upper = unit * unit / (row.most - row.force) if row.most < math.inf else 0.0
+
+
+# Impulses that are nearly right are a start as well, but on the boundaries of the cones, from which no step gets far. With
+# x = c λ − z and σ > 0 there is one pair inside the cones that has this x and λ ∘ z = σ e. With the eigenvalues x₁, x₂ =
+# x_n ± |x_t|, and those of λ and z,
+#
+#     c λᵢ = (xᵢ + √(xᵢ² + 4 c σ)) / 2,      c λᵢ zᵢ = c σ
+#
+# (M. Fukushima, Z.-Q. Luo, P. Tseng, "Smoothing functions for second-order-cone complementarity problems", 2002). The pair
+# is on the path, and √(cσ), in m/s, from what was given. That is to be more than the residual, as other contacts than those
+# that are known as closed now may have to close, and no less than some thousand tolerances, from which the path is smooth.
+@njit
+def start_near(problem, distance):
+    """From the best iterate so far, with the same λ·z everywhere: that of a `distance` (m/s) at the mean c. Returns λ·z."""
+    step = problem.step[0]
+    load_best(problem)
+    unit = distance * math.sqrt(mean_stiffness(problem))
+    for i in range(step.contacts):
+        if problem.cones[i].compliance > 0.0:
+            start_cone(problem.cones[i], unit)
+    for i in range(step.rows):
+        if not is_equation(problem.rows[i]):
+            start_row(problem.rows[i], unit, problem.rows[i].force)
+    return unit * unit
+
+
+@njit
+def start_cone(cone, unit):
+    """λ and z of a contact, beside its p and û."""
+    force, slack = beside(cone.compliance, cone.friction, load3(cone.p), load3(cone.u_hat), unit)
+    store3(cone.force, force)
+    store3(cone.slack, slack)
+    store3(cone.p, to_lorentz(cone.friction, force))
+
+
+@njit
+def beside(c, mu, p, u_hat, unit):
+    """λ and z with λ ∘ z = unit² e, beside p and û."""
+    z, tangential, both = to_lorentz(mu, u_hat), (c / mu if mu > 0.0 else 0.0), c * unit * unit
+    x = (c * p[0] - z[0], tangential * p[1] - z[1], tangential * p[2] - z[2])
+    t = tangent_norm(x)
+    a, b = (x[1] / t, x[2] / t) if t > 0.0 else (1.0, 0.0)
+    most = inside_boundary(x[0] + t, both)
+    least = max(inside_boundary(x[0] - t, both), EDGE * most)
+    force, force_t = 0.5 * (most + least) / c, 0.5 * (most - least) / c
+    slack, slack_t = 0.5 * (both / most + both / least), 0.5 * (both / most - both / least)
+    return (force, force_t * a, force_t * b), (slack, slack_t * a, slack_t * b)
+
+
+@njit
+def inside_boundary(x, both):
+    """The positive y with y (y − x) = both."""
+    root = math.sqrt(x * x + 4.0 * both)
+    return 0.5 * (x + root) if x > 0.0 else 2.0 * both / (root - x)
 
 
 @njit
@@ -197,9 +260,9 @@ def aim_row(row, of_lower, of_upper):
 
 
 @njit
-def interior_step(problem, mean):
-    """One step of predictor and corrector from an iterate with this mean of λ·z. Returns its length, 0 where the matrix could
-    not be factorized, and the new mean."""
+def interior_step(problem, mean, centring):
+    """One step of predictor and corrector from an iterate with this mean of λ·z, to no less than the part `centring` of it.
+    Returns its length, 0 where the matrix could not be factorized, and the new mean."""
     scale_cones(problem)
     if not factorize(problem):
         return 0.0, mean
@@ -207,7 +270,7 @@ def interior_step(problem, mean):
     longest, linear, square = find_steps(problem, 0.0, False)
     predicted = min(1.0, TO_BOUNDARY * longest)
     ratio = min(1.0, max(0.0, 1.0 + predicted * (linear + predicted * square) / mean))
-    target = max(ratio * ratio, LEAST_CENTRING) * mean  # not the usual cube: the problem is not convex
+    target = max(ratio * ratio, centring) * mean  # not the usual cube: the problem is not convex
     correct(problem, target, predicted > SECOND_ORDER)
     direction(problem, 0)
     longest, linear, square = find_steps(problem, target, predicted > SECOND_ORDER)
@@ -332,12 +395,11 @@ def move(problem, length):
 
 
 @njit
-def run_interior(problem, factor, handover, adapts, patience):
-    """The interior point method from its own start, until the residual `handover`, or until it is not half of what it
-    was so many (`patience`) steps before. `adapts` the part of the derivative of μ |u_t|, or takes all of it. The best is in
-    the outputs."""
+def run_interior(problem, mean, centring, handover, adapts, patience):
+    """The interior point method from a start with this mean of λ·z, each step to no less than a part of it (`centring`),
+    until the residual `handover`, or until it is not half of what it was so many (`patience`) steps before. `adapts` the part
+    of the derivative of μ |u_t|, or takes all of it. The best is in the outputs."""
     step = problem.step[0]
-    mean = start_inside(problem, factor)
     first, waited, length, stored = mean, 0, 1.0, step.residual
     step.coupling = 1.0
     residual = evaluate(problem)
@@ -349,7 +411,7 @@ def run_interior(problem, factor, handover, adapts, patience):
         step.regularization = max(PROXIMAL * mean / first, LEAST_PROXIMAL)
         if adapts:
             step.coupling = LESS * step.coupling if length < SHORT else 1.0 - RETURN * (1.0 - step.coupling)
-        length, mean = interior_step(problem, mean)
+        length, mean = interior_step(problem, mean, centring)
         residual = evaluate(problem)
         if length == 0.0 or not residual < HUGE:
             break

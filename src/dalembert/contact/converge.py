@@ -19,7 +19,7 @@ from ..linalg.supernodal_analysis import grown, supernodal_tables
 from .cone_iterate import load_best
 from .cone_multipliers import run_multipliers
 from .cone_problem import NEED_MORE, NOT_FINITE, STEP, ConeProblem, measure
-from .cone_solver import solve_problem
+from .cone_solver import WARM, solve_problem
 from .gauss_seidel import axes_of, worst_residual
 from .island_problem import (
     BLOCKS,
@@ -64,7 +64,8 @@ ROUNDING = 1e-15  # of the numbers whose difference a residual is
 # Most factorizations for an island that sweeps left unsolved: where it is large, as many as do not take much longer.
 FINISHING, LEAST_FINISHING, OF_CONTACTS = 250, 20, 400000
 MOST_EDGES = MOST_BLOCKS * (MOST_BLOCKS - 1) // 2  # between the blocks of a row
-POLISHED, POLISHING = 1e-3, 4  # of the aim, where that takes at most so many more: the next step starts from there
+# Of the aim, where that takes at most so many more: the next step starts from there. A large pile that moves gains nothing.
+POLISHED, POLISHING = 1e-3, 4
 
 
 class Converging(NamedTuple):
@@ -269,7 +270,7 @@ def solve_impulses(tables, work):
         if status != OK:
             return status
         aim = step.tolerance
-        if step.residual <= aim:
+        if step.residual <= aim and (step.iterations <= WARM or step.rows > 0 or step.contacts <= MANY):
             polish(work.problem)
         unload_island(stepping.motion, tables, work)
         report.iterations += step.iterations

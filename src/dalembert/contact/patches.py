@@ -16,6 +16,7 @@ from .large_islands import MARKED, UNMARKED, list_touched
 from .tables import push
 
 MOST_CONTACTS = 3000  # of a patch: larger ones are not solved
+PART = 0.3  # of an island that could be a patch itself: where a patch has more of its contacts, the island is solved at once
 FACTORIZATIONS = 100  # at most, for a patch
 WELL = 0.3  # of the aim: the residual of a patch, so that its neighbours do not make it miss the aim at once
 MISSED = 0.9  # of the aim: a contact above it marks its bodies
@@ -95,4 +96,7 @@ def find_patch(island, problem, tables):
     around = list_touched(marked, island, tables)
     for m in range(island.first_member, island.first_member + around):
         levels[queue[m]] = MARKED
-    return describe_patch(around, list_touched(around, island, tables), island, problem, tables)
+    if not describe_patch(around, list_touched(around, island, tables), island, problem, tables):
+        return False
+    contacts = island.end - island.first
+    return contacts > MOST_CONTACTS or problem.counts[PROBLEM_CONTACTS] <= PART * contacts
