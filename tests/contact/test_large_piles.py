@@ -76,7 +76,7 @@ def test_a_large_pile_in_motion_is_within_its_aim_in_every_step():
 def test_a_large_pile_that_comes_to_rest_is_solved_in_every_step():
     """Also where it is so slow that it is solved to the tolerance. Forces that move from contact to contact, over gaps of a
     micrometre, make each step a new problem, and where a body begins to slide, no solution is near."""
-    run = dal.Simulation(pour(250, 6), dt=DT, frame_rate=1e-3)
+    run = dal.Simulation(pour(250, 4), dt=DT, frame_rate=1e-3)
     run.step(199)
     run.advance(DT)
     assert largest(run)["end"] - largest(run)["first"] > 1000
@@ -86,7 +86,7 @@ def test_a_large_pile_that_comes_to_rest_is_solved_in_every_step():
 
 
 def test_a_pile_at_rest_in_which_a_body_is_pulled_away_has_the_aim_of_one_in_motion():
-    run = dal.Simulation(pour(250, 6), dt=DT, frame_rate=1e-3)
+    run = dal.Simulation(pour(250, 4), dt=DT, frame_rate=1e-3)
     run.step(199)
     run.step()
     tolerance = run._driver.bodies.settings.tolerance

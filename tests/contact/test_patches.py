@@ -48,6 +48,15 @@ def test_every_step_of_a_falling_pile_is_solved_also_where_sweeps_end_before():
     assert ended > 0, "sweeps have solved all"
 
 
+def test_patches_that_touch_become_one():
+    """One by one, each of two patches that overlap undid what the other had solved. These steps ended 3 to 280 mm/s above the
+    aim, after a dozen patches."""
+    for seed, until in ((15, 43), (19, 50), (26, 41)):
+        run = dal.Simulation(poured(seed), dt=DT, frame_rate=1e-3)
+        run.step(until)
+        assert run.report.contact.unsolved == 0, seed
+
+
 def mixed():
     """Two hundred boxes that fall into a bin, half of them a hundred times as heavy as the others."""
     rng = np.random.default_rng(1)
@@ -90,3 +99,10 @@ def test_an_island_of_which_most_is_left_is_solved_at_once(monkeypatch):
     run.step(12)
     assert tasks.count(FINISH_ISLAND) >= 6
     assert tasks.count(FINISH_PATCH) <= 2 * tasks.count(FINISH_ISLAND)
+
+
+def test_an_impact_that_few_bodies_do_not_solve_is_solved_among_all():
+    """It was 59 mm/s above the aim, as the impacts of a step are, but those of the converging solver."""
+    run = dal.Simulation(mixed(), dt=DT, frame_rate=1e-3)
+    run.step(43)
+    assert run.report.contact.unsolved == 0

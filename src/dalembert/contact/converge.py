@@ -62,7 +62,7 @@ from .tables import (
 
 ROUNDING = 1e-15  # of the numbers whose difference a residual is
 # Most factorizations for an island that sweeps left unsolved: where it is large, as many as do not take much longer.
-FINISHING, LEAST_FINISHING, OF_CONTACTS = 250, 20, 400000
+FINISHING, LEAST_FINISHING, OF_CONTACTS = 250, 20, 1000000
 MOST_EDGES = MOST_BLOCKS * (MOST_BLOCKS - 1) // 2  # between the blocks of a row
 # Of the aim, where that takes at most so many more: the next step starts from there. A large pile that moves gains nothing.
 POLISHED, POLISHING = 1e-3, 4

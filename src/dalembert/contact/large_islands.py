@@ -35,6 +35,8 @@ from .parallel import (
 from .shock_propagation import list_contacts
 from .tables import INVERSE_MASS, MOTION, copy_velocity, three
 
+FACTORED = 6000  # contacts: larger problems are left to sweeps, as one factorization takes as long as hundreds of them
+
 # Local sweeps ---------------------------------------------------------------------------------------------------------
 # After some tens of sweeps over a large island most of its contacts are solved. A few per cent are not: they oscillate
 # under the momentum of `parallel.carry_on`, or stand in a chain of contacts that passes its error on slowly. Sweeps
@@ -108,16 +110,34 @@ def cycles_until_look(above, island):
 
 
 @njit
+def unmark_bodies(island, tables):
+    """Take the marks off all bodies of an island."""
+    members, levels = tables.collision.members, tables.stepping.levels
+    for m in range(island.first_member, island.end_member):
+        levels[members[m]] = UNMARKED
+
+
+@njit
+def mark_touched(island, tables):
+    """Mark the bodies of an island that touch marked ones, after `list_touched`. Returns whether there are some."""
+    members, levels, found = tables.collision.members, tables.stepping.levels, False
+    for m in range(island.first_member, island.end_member):
+        if levels[members[m]] == TOUCHED:
+            levels[members[m]] = MARKED
+            found = True
+    return found
+
+
+@njit
 def mark_bodies(island, tables):
     """Mark the bodies of contacts near the aim of an island or above it: `levels`, and a list in its part of `queue`. Returns
     how many contacts are above the aim, and how many bodies are marked."""
     collision, stepping = tables.collision, tables.stepping
-    contacts, members, levels, queue = collision.contacts, collision.members, stepping.levels, stepping.queue
+    contacts, levels, queue = collision.contacts, stepping.levels, stepping.queue
     above, end, world, wide = 0, island.first_member, collision.counts[MOVED], is_wide(island, collision)
     if wide:
         over_groups(MEASURE, island, tables)
-    for m in range(island.first_member, island.end_member):
-        levels[members[m]] = UNMARKED
+    unmark_bodies(island, tables)
     for i in range(island.first, island.end):
         left = load(stepping.residuals, i) if wide else residual_of(i, contacts, stepping.motion, stepping.rows)
         if left <= NEAR * island.aim:

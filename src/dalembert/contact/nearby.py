@@ -39,10 +39,11 @@ from .fast import (
 )
 from .gauss_seidel import axes_of, prepare_contacts, sweep_contacts, world_impulse, worst_residual
 from .joints import add_and_book
+from .large_islands import FACTORED
 from .position_correction import move_separations
 from .restitution import ELASTIC_ROUNDS, gap_bias, make_impacts_of, normal_velocity
 from .seams import pass_seams_of
-from .solve import FACTORED, MANY_SWEEPS, aim_of_many, pace_of
+from .solve import MANY_SWEEPS, aim_of_many, pace_of
 from .tables import (
     ANGULAR,
     BEFORE,
@@ -127,7 +128,7 @@ def solve_marked(h, reach, lead, allowed, bent, corrected, y, tables):
     far as bodies move within `reach` (s). What closes no faster than `allowed` (m/s) is left. Contacts are `bent` as in the
     step, if this is its middle. Separations are those after the displacements of the step, if it is `corrected`. Writes
     `motion`, and contacts and their impulses after those of the step. Returns a status: ELSEWHERE where all contacts are to
-    be solved, also because the converging solver is to solve an impact and among few bodies did not."""
+    be solved, also because those of few bodies are to be solved to the aim and were not."""
     looks, bounced, status = 0, True, OK
     clear(tables.stepping.lead)
     while status == OK and looks < MOST_LOOKS and (looks == 0 or outrun_nearby(reach, bounced, tables)):
@@ -138,9 +139,8 @@ def solve_marked(h, reach, lead, allowed, bent, corrected, y, tables):
         looks += 1
     end_near(tables.collision)
     island = tables.collision.islands[tables.collision.counts[ISLANDS]]
-    if status == OK and tables.callbacks[0].solver != 0 and island.residual > island.aim:
-        return ELSEWHERE
-    return status
+    to_aim = tables.callbacks[0].solver != 0 or tables.stepping.options[0].finishes != 0
+    return ELSEWHERE if status == OK and to_aim and island.residual > island.aim else status
 
 
 @njit

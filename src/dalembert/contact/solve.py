@@ -18,16 +18,19 @@ from ..core.math3 import dot, load3, norm
 from ..core.simd import clear, copy
 from ..core.status import OK
 from .curved_paths import drop_bends
-from .gauss_seidel import save_search, search_line, warm_start
+from .gauss_seidel import restore_search, save_search, search_line, warm_start
 from .joints import solve_joints
 from .large_islands import (
+    FACTORED,
     allows_single,
     cycles_until_look,
     has_stalled,
     leave_single,
+    mark_touched,
     round_island,
     round_or_restore,
     sweep_locally,
+    unmark_bodies,
 )
 from .parallel import (
     CARRY,
@@ -144,10 +147,8 @@ def solve_by_callback(tables):
 
 # The converging solver --------------------------------------------------------------------------------------------------
 
-FACTORED = 6000  # contacts: larger islands are left to sweeps, as one factorization takes as long as hundreds of them
-MOST_PATCHES = 12
-TRIALS = 2  # of it on a small island: where one fails, the next starts from more sweeps
-SWEEPS_BETWEEN = 100
+MOST_PATCHES, MOST_FAILURES = 12, 3
+SWEEPS_BETWEEN = 100  # where it fails on an island, it begins again after so many sweeps
 
 
 @njit
@@ -167,6 +168,8 @@ def finish_islands(tables):
         status = finish_patches(i, tables) if patches else OK
         if status == OK and island.residual > island.aim and island.end - island.first <= FACTORED:
             status = finish(i, tables)
+            if status == OK and patches and island.residual > island.aim:
+                status = finish_patches(i, tables)
         if status != OK:
             return status
         relax_aim(island, tables)
@@ -174,42 +177,68 @@ def finish_islands(tables):
 
 
 @inlined
+def is_plain(island, tables):
+    """Whether an island has contacts of bodies by Coulomb's law, and nothing else."""
+    return island.surfaces == 0 and island.jointed == 0 and not in_joint_space(tables)
+
+
+@inlined
 def has_patches(island, tables):
     """Whether what sweeps leave unsolved of an island may be solved by itself: in a large one that moves."""
-    plain = island.surfaces == 0 and island.jointed == 0 and not in_joint_space(tables)
-    return plain and island.aim > tables.stepping.options[0].tolerance
+    return is_plain(island, tables) and island.aim > tables.stepping.options[0].tolerance
 
 
 @njit
 def finish_patches(number, tables):
-    """Solve what sweeps left unsolved of an island, place by place, by the converging solver. Returns a status."""
-    island, before, status = tables.collision.islands[number], -1.0, OK
+    """Solve what sweeps left unsolved of an island, place by place, by the converging solver; if that ends worse than it
+    began, nothing changes. Returns a status."""
+    island, failed, status = tables.collision.islands[number], 0, OK
+    first = island.residual
     if is_wide(island, tables.collision):
         over_contacts(PREPARE_RESPONSES, island, tables)
     list_contacts(island, tables)
+    unmark_bodies(island, tables)
+    save_search(1.0, island, tables)
     for _ in range(MOST_PATCHES):
-        if status != OK or island.residual <= island.aim or island.residual == before:
+        if status != OK or island.residual <= island.aim or failed > MOST_FAILURES:
             break
         before = island.residual
         status = call_finisher(FINISH_PATCH, number, tables)
+        if island.residual == before:  # the patch is not solved: it grows, or there is none
+            failed += 1
+            if not mark_touched(island, tables):
+                break
+    return_to_better(first, island, tables)
     return status
 
 
 @njit
+def return_to_better(residual, island, tables):
+    """Return to the velocities and impulses at `save_search`, where an island had this residual, if it has a larger one."""
+    if island.residual > residual:
+        restore_search(0.0, island, tables)
+        island.residual = residual
+
+
+@njit
 def finish(number, tables):
-    """Solve an island by the converging solver, from where sweeps left it. Returns a status."""
+    """Solve an island by the converging solver, from where sweeps left it, and from more sweeps if it fails. Returns a
+    status."""
     island = tables.collision.islands[number]
     set_passes(FINISHED, island, tables)
-    for trial in range(TRIALS if island.end - island.first <= MANY else 1):
-        if trial > 0:
-            move_impulses(LOAD, island, tables)
-            status = sweep(island, SWEEPS_BETWEEN, False, False, tables)
-            if status != OK:
-                return status
+    status = call_finisher(FINISH_ISLAND, number, tables)
+    if status != OK or island.residual <= island.aim:
+        return status
+    first, plain = island.residual, is_plain(island, tables)
+    if plain:
+        save_search(1.0, island, tables)
+    move_impulses(LOAD, island, tables)
+    status = sweep(island, SWEEPS_BETWEEN, False, False, tables)
+    if status == OK:
         status = call_finisher(FINISH_ISLAND, number, tables)
-        if status != OK or island.residual <= island.aim:
-            return status
-    return OK
+    if plain:
+        return_to_better(first, island, tables)
+    return status
 
 
 # What a step is to reach. An island that is small, or at rest, is solved to the tolerance. In a large one that moves, the
