@@ -17,7 +17,7 @@ def clip(
     count_a: int, count_b: int, x: float, y: float, z: float, margin: float, scratch: out(), manifolds: out(1, MANIFOLD)
 ) -> int:
     a, b = Polygon(count_a, 0), Polygon(count_b, 300)
-    return clip_faces(a, b, (x, y, z), margin, margin, 0, scratch, manifolds[0])
+    return clip_faces(a, b, (x, y, z), margin, margin, 0.0, 0, scratch, manifolds[0])
 
 
 def meet(a, b, normal=(0.0, 0.0, 1.0), margin=0.5, loaded=()):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.scene.shapes import Box, Capsule, Sphere
+from dalembert.scene.shapes import Box, Capsule, Cylinder, Sphere
 
 from .pairs import AXES, Two, rotation
 
@@ -62,11 +62,45 @@ def test_capsules_agree_with_the_nearest_of_many_points():
         p, q = brute_axis(a, poses[0], 501), brute_axis(b, poses[1], 501)
         distance = np.linalg.norm(p[:, None] - q[None], axis=2).min()
         met = Two(a, b).meet(*poses, margin=100.0)
-        assert met.points == 1
-        assert -1e-12 < distance - (met.separation[0] + a.radius + b.radius) < 3e-3 * distance + 1e-5
+        nearest = np.argmin(met.separation)
+        assert -1e-12 < distance - (met.separation[nearest] + a.radius + b.radius) < 3e-3 * distance + 1e-5
         swapped = Two(b, a).meet(poses[1], poses[0], margin=100.0)
         assert np.allclose(swapped.normal, -met.normal, atol=1e-12)
-        assert np.allclose(swapped.position, met.position, atol=1e-12)
+        assert np.allclose(swapped.position[np.argmin(swapped.separation)], met.position[nearest], atol=1e-12)
+
+
+def turned(yaw, pitch):
+    """The orientation of a body whose axis is along x, turned by small angles about z and then y (rad)."""
+    c, s = np.cos([yaw, pitch]), np.sin([yaw, pitch])
+    return (
+        np.array([[c[0], -s[0], 0], [s[0], c[0], 0], [0, 0, 1]])
+        @ np.array([[c[1], 0, s[1]], [0, 1, 0], [-s[1], 0, c[1]]])
+        @ ALONG_X
+    )
+
+
+@pytest.mark.parametrize("shapes", [
+    (Capsule(0.15, 2.0), Capsule(0.1, 1.5)), (Cylinder(0.15, 2.0), Cylinder(0.1, 1.5)),
+    (Capsule(0.15, 2.0), Cylinder(0.1, 1.5)),
+])  # fmt: skip
+@pytest.mark.parametrize("yaw", [0.002, 0.01, 0.05, 0.2])
+@pytest.mark.parametrize("pitch", [0.0, 0.0005])
+def test_round_sides_that_are_nearly_parallel_have_contacts_beside_the_nearest_points(shapes, yaw, pitch):
+    """With one, which a small turn moves from end to end, piles of logs sank into each other and never came to rest."""
+    a, b = shapes
+    lower, upper = ((0, 0, 0), ALONG_X), ((0.1, 0, 0.2501), turned(yaw, pitch))
+    met = Two(a, b).meet(lower, upper, margin=0.01)
+    assert met.points >= 2
+    p, q = brute_axis(a, lower), brute_axis(b, upper)
+    between = np.linalg.norm(p[:, None] - q[None, ::20], axis=2)
+    assert met.separation.min() + 0.25 < between.min() + 1e-6
+    at = met.position[:, 0]
+    for position, separation in zip(met.position, met.separation, strict=True):
+        place = np.argmin(np.abs(p[:, 0] - position[0]))
+        gap = np.linalg.norm(p[place] - q, axis=1).min() - 0.25
+        assert abs(separation - gap) < 0.05 * abs(gap) + 2e-6, (position, separation, gap)
+    # What they have in common, or as far as the normals are within 0.1 rad
+    assert at.max() - at.min() > 0.9 * min(1.5, 0.1 * 0.25 / yaw)
 
 
 def test_a_sphere_agrees_with_the_nearest_of_many_points_of_a_capsule():

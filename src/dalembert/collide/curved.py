@@ -28,7 +28,7 @@ from ..core.math3 import (
 )
 from ..core.simd import load, store
 from ..core.tables import address_table, own_address, table_at
-from ..scene.shapes.base import HULL, MESH
+from ..scene.shapes.base import CAPSULE, CONE, CYLINDER, HULL, MESH
 from ..scene.shapes.dispatch import shape_face
 from ..scene.shapes.geometry import TILT, put
 from .broad_phase import nine
@@ -573,7 +573,17 @@ def flat_patch(pair, n, margin, widen, collision):
         back = (-n[0], -n[1], -n[2])
         count_b = supporting_face(collision.colliders[pair.b], collision.places[pair.b], back, AT_B, collision)
         if count_b > 0:
-            clip_faces(Polygon(count_a, AT_A), Polygon(count_b, AT_B), n, margin, widen, 0, scratch, manifold)
+            radius = side_radius(collision.colliders[pair.a]) + side_radius(collision.colliders[pair.b])
+            clip_faces(Polygon(count_a, AT_A), Polygon(count_b, AT_B), n, margin, widen, radius, 0, scratch, manifold)
+
+
+@inlined
+def side_radius(collider):
+    """The radius of curvature (m) across the side of a capsule, cylinder or cone (there half of the largest); else 0."""
+    kind = collider.kind
+    if kind == CONE:
+        return 0.5 * collider["size"][0]
+    return collider["size"][0] if kind == CAPSULE or kind == CYLINDER else 0.0  # noqa: SIM109 - compiled
 
 
 @njit

@@ -338,6 +338,25 @@ def nearest_points(p, d, q, e):
     return add_scaled(p, s, d), add_scaled(q, t, e)
 
 
+# Round sides ------------------------------------------------------------------------------------------------------------
+# Two round sides that are nearly parallel touch in one point, which a small turn moves from one end to the other. In a step
+# the rest of what they have in common would close unseen, farther in each step. So the points beside it, where the gap is
+# w²/2R higher, have contacts as well: R is the sum of the radii of curvature, and w how far the lines are apart across the
+# normal. There the normal is another one, by the angle w/R.
+
+NEARLY_PARALLEL = 0.1  # squared sine of the angle of two sides up to which they have these points
+ASIDE = 0.1  # w/R at most
+SHORT = 0.02  # of a side: ends that are nearer are the point itself
+
+
+@inlined
+def ends_beside(s, low, high, width):
+    """What two sides have in common from `low` to `high`, parameters on one, as far as the lines are no farther apart than is
+    allowed; `width` is the sum of the radii of curvature by how much farther they get per parameter. s : where they touch."""
+    low, high = max(low, s - ASIDE * width), min(high, s + ASIDE * width)
+    return s if s - low < SHORT else low, s if high - s < SHORT else high
+
+
 # The patch of two convex polygons ---------------------------------------------------------------------------------------
 
 SLACK = 1e-6  # of the smaller polygon: what counts as on an edge
@@ -395,10 +414,11 @@ def facing(count, m):
 
 
 @njit
-def clip_faces(a, b, normal, margin, widen, base, scratch, manifold):
+def clip_faces(a, b, normal, margin, widen, radius, base, scratch, manifold):
     """Fill the manifold of two convex polygons that touch along `normal` (unit, from a to b); returns its points.
 
     a, b : `Polygon` of 64 corners at most (world, m), before scratch[WORK]. The corners are overwritten.
+    radius : m, the sum of the radii of curvature across edges, if these are round sides; else 0.
     base : added to the names of the points; see `store_points`.
 
     Seen along the normal, the polygons overlap in a convex patch. Its corners are kept where the gap between the planes of
@@ -422,7 +442,7 @@ def clip_faces(a, b, normal, margin, widen, base, scratch, manifold):
     normal_b = polygon_normal(count_b, at_b, scratch)
     facing_a, facing_b = facing(count_a, normal_a), facing(count_b, normal_b)
     if max(facing_a, facing_b) < STEEP:
-        return join_edges(a, b, frame, (margin, widen), slack, base, scratch, manifold)
+        return join_edges(a, b, frame, (margin, widen, radius), slack, base, scratch, manifold)
     by_a = facing_a >= (1.0 - SLACK) * facing_b
     m = normal_a if by_a else normal_b
     at = at_a if by_a else at_b
@@ -506,10 +526,10 @@ def is_aside(n, to, p, unit, most, scratch):
 
 @njit
 def join_edges(a, b, frame, lengths, slack, base, scratch, manifold):
-    """Fill the manifold of points and edges: nearly parallel edges touch along what they have in common, others where they
-    cross. Those that pass each other, seen along the normal, by more than `widen` do not touch. lengths : (margin, widen) of
-    `clip_faces`. Returns its points."""
-    margin, widen = lengths
+    """Fill the manifold of points and edges: parallel edges touch along what they have in common, others where they cross,
+    and round sides beside that. Those that pass each other, seen along the normal, by more than `widen` do not touch.
+    lengths : (margin, widen, radius) of `clip_faces`. Returns its points."""
+    margin, widen, radius = lengths
     beside = max(widen, slack)
     count_a, at_a = a
     count_b, at_b = b
@@ -534,11 +554,41 @@ def join_edges(a, b, frame, lengths, slack, base, scratch, manifold):
     apart = (near_b[0] - near_a[0]) ** 2 + (near_b[1] - near_a[1]) ** 2
     if apart > beside * beside:
         return 0
-    middle = scale(0.5, add(near_a, near_b))
+    name = base + 256 * LABEL_B
+    low, high = s, s
+    if radius > 0.0 and min(dd, ee) > 0.0 and 0.0 < turn * turn <= NEARLY_PARALLEL * dd * ee:
+        first = (d[0] * (q[0] - p[0]) + d[1] * (q[1] - p[1])) / dd
+        last = first + (d[0] * e[0] + d[1] * e[1]) / dd
+        low, high = clamp(min(first, last)), clamp(max(first, last))
+        low, high = ends_beside(s, low, high, radius * math.sqrt(ee) / abs(turn))
+    if low < s:
+        join_beside(low, p, d, q, e, radius, frame, name + 1, margin, manifold)
+    if high > s:
+        join_beside(high, p, d, q, e, radius, frame, name + 2, margin, manifold)
+    if not low < s < high and low < high:
+        name += 1 if low == s else 2
+    add_between(near_a, near_b, near_b[2] - near_a[2], frame, name, margin, manifold)
+    return manifold.points
+
+
+@njit
+def join_beside(s, p, d, q, e, radius, frame, name, margin, manifold):
+    """Add the point of two round sides at p + s d, beside the one in which they touch."""
+    at = add_scaled(p, s, d)
+    ee = e[0] * e[0] + e[1] * e[1]
+    other = add_scaled(q, clamp((e[0] * (at[0] - q[0]) + e[1] * (at[1] - q[1])) / ee), e)
+    square = (other[0] - at[0]) ** 2 + (other[1] - at[1]) ** 2
+    rise = square / (radius + math.sqrt(radius * radius + square))
+    add_between(at, other, other[2] - at[2] + rise, frame, name, margin, manifold)
+
+
+@njit
+def add_between(a, b, gap, frame, name, margin, manifold):
+    """Add the point midway between two points in the frame of a patch, if the gap is small enough."""
+    middle = scale(0.5, add(a, b))
     position = add_scaled(frame[0], middle[0], frame[1])
     position = add_scaled(add_scaled(position, middle[1], frame[2]), middle[2], frame[3])
-    add_near(position, near_b[2] - near_a[2], base + 256 * LABEL_B, margin, manifold)
-    return manifold.points
+    add_near(position, gap, name, margin, manifold)
 
 
 # Convex polygons from coplanar triangles --------------------------------------------------------------------------------

@@ -274,7 +274,7 @@ def hull_contact(pair, gap, margin, collision):
     count_b = store_face(hull_b, place_b, face_b, POLYGON_B, collision)
     polygons = Polygon(count_a, POLYGON_A), Polygon(count_b, POLYGON_B)
     base = BY_FEATURE * (FACES * face_a + face_b)
-    if clip_faces(polygons[0], polygons[1], n, margin, margin, base, scratch, manifold) == 0:
+    if clip_faces(polygons[0], polygons[1], n, margin, margin, 0.0, base, scratch, manifold) == 0:
         if kind == EDGE_EDGE:
             p = world_point(hull_a, place_a, row_a.tail, vertices)
             q = world_point(hull_b, place_b, row_b.tail, vertices)

@@ -10,10 +10,23 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, add_scaled, cross, dot, load3, matvec, matvec_t, norm, scale, sub
 from ..core.simd import load, store
 from ..scene.shapes.dispatch import other_face
+from ..scene.shapes.geometry import TILT
 from .broad_phase import nine
 from .curved import MOST_CORNERS, keep_nearest, same_depth
 from .gjk import core_radius, hull_vertex, load_point, relative_pose, support
-from .manifold import STRIDE, Plane, add_near, clamp, move_corner, nearest_parameters, put_corner, start, store_points
+from .manifold import (
+    NEARLY_PARALLEL,
+    STRIDE,
+    Plane,
+    add_near,
+    clamp,
+    ends_beside,
+    move_corner,
+    nearest_parameters,
+    put_corner,
+    start,
+    store_points,
+)
 from .tables import POINTS
 
 # Spheres and capsules -------------------------------------------------------------------------------------------------
@@ -21,8 +34,6 @@ from .tables import POINTS
 # coincide the normal is a fixed one: +z for spheres, across the axes for capsules.
 
 PARALLEL = 1e-6  # squared sine of the angle between two capsules up to which they touch in two points
-
-
 COMMON = 1e-9  # of the length of a capsule: parallel capsules that have less in common touch in one point
 
 
@@ -42,9 +53,17 @@ def across(place):
 
 @inlined
 def between(p, radius_p, q, radius_q, n, feature, margin, manifold):
-    """The point of contact of two balls, along the normal n, where they are near enough."""
-    gap = dot(n, sub(q, p)) - radius_p - radius_q
+    """The point of contact of two balls, whose normal is n or nearly so, where they are near enough."""
+    d = sub(q, p)
+    gap = math.copysign(norm(d), dot(n, d)) - radius_p - radius_q
     add_near(add_scaled(p, radius_p + 0.5 * gap, n), gap, feature, margin, manifold)
+
+
+@inlined
+def is_beside(d, n):
+    """Whether a normal is across an axis, within `TILT`."""
+    along = dot(d, n)
+    return along * along <= TILT * TILT * dot(d, d)
 
 
 @inlined
@@ -88,7 +107,8 @@ def sphere_capsule(pair, margin, collision):
 
 @njit
 def capsule_capsule(pair, margin, collision):
-    """One point, where the axes are nearest; two, at the ends of what they have in common, where they are parallel."""
+    """One point, where the axes are nearest; where they are nearly parallel, also those beside it (`ends_beside`); two, at
+    the ends of what they have in common, where they are parallel."""
     capsule_a, capsule_b = collision.colliders[pair.a], collision.colliders[pair.b]
     place_a, place_b = collision.places[pair.a], collision.places[pair.b]
     manifold = collision.manifold[0]
@@ -101,19 +121,24 @@ def capsule_capsule(pair, margin, collision):
     turn = cross(d, e)
     s, t = nearest_parameters(p, d, q, e)
     near_p, near_q = add_scaled(p, s, d), add_scaled(q, t, e)
-    if dot(turn, turn) <= PARALLEL * dd * ee and dd * ee > 0.0:
+    square = dot(turn, turn)
+    n = direction(near_p, near_q, across(place_a))
+    crossed, beside = square > PARALLEL * dd * ee, is_beside(d, n) and is_beside(e, n)
+    if dd * ee > 0.0 and square <= (NEARLY_PARALLEL if beside else PARALLEL) * dd * ee:
         # What b covers of a, as parameters on a.
         first, last = dot(d, sub(q, p)) / dd, dot(d, sub(add(q, e), p)) / dd
         low, high = clamp(min(first, last)), clamp(max(first, last))
+        if crossed:
+            low, high = ends_beside(s, low, high, (radius_a + radius_b) * math.sqrt(ee / square))
         if high - low > COMMON:
-            n = direction(near_p, near_q, across(place_a))
             start(n, manifold)
             for end in range(2):
                 at = add_scaled(p, low if end == 0 else high, d)
                 other = add_scaled(q, clamp(dot(e, sub(at, q)) / ee), e)
                 between(at, radius_a, other, radius_b, n, end, margin, manifold)
+            if crossed and low < s < high:
+                between(near_p, radius_a, near_q, radius_b, n, 2, margin, manifold)
             return manifold.points
-    square = dot(turn, turn)
     otherwise = scale(1.0 / math.sqrt(square), turn) if square > 0.0 else across(place_a)
     return balls(near_p, radius_a, near_q, radius_b, otherwise, margin, manifold)
 
