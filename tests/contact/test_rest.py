@@ -63,7 +63,7 @@ def test_a_pile_of_all_shapes_and_masses_comes_to_rest_and_then_sleeps():
     run.advance(2.0)
     speeds = np.linalg.norm(run.state.velocity, axis=1)
     assert np.median(speeds) < 1e-4
-    run.advance(4.0)  # until capsules that roll have met whom they meet
+    run.advance(6.0)  # until capsules that roll have met whom they meet
     assert all(rolls_freely(run, i) for i in range(27) if f"body {i}" not in run.asleep)
     assert len(run.asleep) >= 25
 

@@ -582,7 +582,7 @@ def join_beside(s, p, d, q, e, radius, frame, name, margin, manifold):
     add_between(at, other, other[2] - at[2] + rise, frame, name, margin, manifold)
 
 
-@njit
+@inlined
 def add_between(a, b, gap, frame, name, margin, manifold):
     """Add the point midway between two points in the frame of a patch, if the gap is small enough."""
     middle = scale(0.5, add(a, b))
