@@ -530,7 +530,7 @@ def join_edges(a, b, frame, lengths, slack, base, scratch, manifold):
     and round sides beside that. Those that pass each other, seen along the normal, by more than `widen` do not touch.
     lengths : (margin, widen, radius) of `clip_faces`. Returns its points."""
     margin, widen, radius = lengths
-    beside = max(widen, slack)
+    passing = max(widen, slack)
     count_a, at_a = a
     count_b, at_b = b
     p, q = corner(at_a, 0, scratch), corner(at_b, 0, scratch)
@@ -546,13 +546,13 @@ def join_edges(a, b, frame, lengths, slack, base, scratch, manifold):
         near = unit[0] * p[0] + unit[1] * p[1]
         n, to = cut(n, to, -unit[0], -unit[1], -near, 0, slack, scratch)
         n, to = cut(n, to, unit[0], unit[1], near + length, 1, slack, scratch)
-        if n > 0 and not is_aside(n, to, p, unit, beside, scratch):
+        if n > 0 and not is_aside(n, to, p, unit, passing, scratch):
             name_corners(n, to, scratch)
             return store_points(n, to, Plane(frame, slope, 0.5), margin, slack, base, scratch, manifold)
     s, t = nearest_parameters((p[0], p[1], 0.0), (d[0], d[1], 0.0), (q[0], q[1], 0.0), (e[0], e[1], 0.0))
     near_a, near_b = add_scaled(p, s, d), add_scaled(q, t, e)
     apart = (near_b[0] - near_a[0]) ** 2 + (near_b[1] - near_a[1]) ** 2
-    if apart > beside * beside:
+    if apart > passing * passing:
         return 0
     name = base + 256 * LABEL_B
     low, high = s, s
@@ -561,17 +561,17 @@ def join_edges(a, b, frame, lengths, slack, base, scratch, manifold):
         last = first + (d[0] * e[0] + d[1] * e[1]) / dd
         low, high = clamp(min(first, last)), clamp(max(first, last))
         low, high = ends_beside(s, low, high, radius * math.sqrt(ee) / abs(turn))
-    if low < s:
-        join_beside(low, p, d, q, e, radius, frame, name + 1, margin, manifold)
-    if high > s:
-        join_beside(high, p, d, q, e, radius, frame, name + 2, margin, manifold)
+    for end in range(2):
+        beside = low if end == 0 else high
+        if beside != s:
+            join_beside(beside, p, d, q, e, radius, frame, name + 1 + end, margin, manifold)
     if not low < s < high and low < high:
         name += 1 if low == s else 2
     add_between(near_a, near_b, near_b[2] - near_a[2], frame, name, margin, manifold)
     return manifold.points
 
 
-@njit
+@inlined
 def join_beside(s, p, d, q, e, radius, frame, name, margin, manifold):
     """Add the point of two round sides at p + s d, beside the one in which they touch."""
     at = add_scaled(p, s, d)
@@ -582,7 +582,7 @@ def join_beside(s, p, d, q, e, radius, frame, name, margin, manifold):
     add_between(at, other, other[2] - at[2] + rise, frame, name, margin, manifold)
 
 
-@inlined
+@njit
 def add_between(a, b, gap, frame, name, margin, manifold):
     """Add the point midway between two points in the frame of a patch, if the gap is small enough."""
     middle = scale(0.5, add(a, b))
