@@ -277,3 +277,22 @@ def test_a_coin_that_comes_to_rest_on_its_rim_does_not_meet_the_floor_without_en
         contact = dal.simulate(scene, 2.0, dt=1 / 120, coordinates=coordinates).report.contact
         assert contact.held == 0
         assert contact.impacts < 200
+
+
+def test_the_report_says_that_bodies_were_held():
+    """Coins that tumble over each other, in steps in which they move by many times their thickness."""
+    rng = np.random.default_rng(1)
+    scene = dal.Scene("coins", material=dal.Material(0.5))
+    scene.add_obstacle("ground", dal.HalfSpace())
+    for i in range(9):
+        column, row = divmod(i, 3)
+        scene.add_body(
+            f"coin {i}", dal.Cylinder(0.15, 0.01), density=800.0, orientation=rng.normal(size=4),
+            position=(0.33 * (column - 1), 0.33 * (row - 1), 0.3), velocity=(0.0, 0.0, -4.0),
+        )  # fmt: skip
+    run = dal.Simulation(scene, dt=1 / 30, frame_rate=1e-3)
+    while run.report.contact.held == 0 and run.time < 1.0:
+        assert "half steps" not in run.report.not_solved
+        run.step()
+    assert f"in {run.report.contact.held} of " in run.report.not_solved
+    assert "work of projection" in str(run.report)

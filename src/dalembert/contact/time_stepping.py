@@ -82,17 +82,23 @@ class ContactReport:
     held: int = 0
 
     def verdict(self) -> str:
-        """What was not solved, as a sentence; empty if every step was solved."""
-        if not self.unsolved:
-            return ""
-        share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""
-        text = (
-            f"in {self.unsolved} of {self.steps} steps{share} contact forces miss the tolerance; at worst a velocity of "
-            f"contact is off by {self.residual:.3g} m/s, {length(self.residual * self.dt)} in a step"
-        )
-        if self.where:
-            text += f". The largest error at a frame is {self.where}"
-            text += f": a force of {self.force:.3g} N would correct it" if self.force > 0.0 else ""
+        """What was not solved, as sentences; empty if every step was solved and no body was held."""
+        text = ""
+        if self.unsolved:
+            share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""
+            text = (
+                f"in {self.unsolved} of {self.steps} steps{share} contact forces miss the tolerance; at worst a velocity of "
+                f"contact is off by {self.residual:.3g} m/s, {length(self.residual * self.dt)} in a step"
+            )
+            if self.where:
+                text += f". The largest error at a frame is {self.where}"
+                text += f": a force of {self.force:.3g} N would correct it" if self.force > 0.0 else ""
+        if self.held:
+            text += (
+                f"{'. In' if text else 'in'} {self.held} of {2 * self.steps} half steps there were too many impacts: fast "
+                "bodies stayed where they were, with their momenta, and the energy is off by the work of projection; a "
+                "smaller dt makes fewer"
+            )
         return text
 
 
