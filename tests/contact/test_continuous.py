@@ -295,4 +295,5 @@ def test_the_report_says_that_bodies_were_held():
         assert "half steps" not in run.report.not_solved
         run.step()
     assert f"in {run.report.contact.held} of " in run.report.not_solved
-    assert "work of projection" in str(run.report)
+    assert "work of projection" in run.report.not_solved
+    assert "not solved" in str(run.report)

@@ -30,6 +30,6 @@ def test_a_pile_of_logs_comes_to_rest_without_overlap(shape):
     that added half of their energy: they never came to rest."""
     run = dal.Simulation(logs(shape), dt=DT, frame_rate=1e-3)
     run.step(240)
-    assert np.abs(run.state.velocity).max() < 0.05
+    assert np.abs(run.state.velocity).max() < 0.02
     assert run.report.contact.penetration < 1e-3
-    assert run.report.energy_residual_relative < 1e-3
+    assert run.report.energy_residual_relative < 5e-4

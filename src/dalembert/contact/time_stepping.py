@@ -96,8 +96,8 @@ class ContactReport:
         if self.held:
             text += (
                 f"{'. In' if text else 'in'} {self.held} of {2 * self.steps} half steps there were too many impacts: fast "
-                "bodies stayed where they were, with their momenta, and the energy is off by the work of projection; a "
-                "smaller dt makes fewer"
+                "bodies stopped for the rest of these half steps but kept their momenta, so the energy has an error (see "
+                "the work of projection). Use a smaller dt"
             )
         return text
 
