@@ -28,7 +28,7 @@ from ..core.math3 import (
 )
 from ..core.simd import load, store
 from ..core.tables import address_table, own_address, table_at
-from ..scene.shapes.base import CAPSULE, CONE, CYLINDER, HULL, MESH
+from ..scene.shapes.base import CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, MESH
 from ..scene.shapes.dispatch import shape_face
 from ..scene.shapes.geometry import TILT, put
 from .broad_phase import nine
@@ -37,6 +37,7 @@ from .gjk import (
     FAR,
     FOUND,
     OVERLAPPING,
+    SEPARATED,
     Cores,
     combination,
     core_radius,
@@ -327,7 +328,26 @@ def distance(number, bound, collision):
     axes = nine(place_a.rotation)
     grown_a, grown_b = core_radius(collider_a), core_radius(collider_b)
     first = matvec_t(axes, load_point(scratch, 0))
-    status, count, v = gjk(cores, first, bound + grown_a + grown_b)
+    known, n, s, p, q = of_ellipsoids(cores, first)
+    status = SEPARATED if s > 0.0 else OVERLAPPING
+    if not known:
+        status, n, s, p, q = search(cores, first, bound + grown_a + grown_b)
+    x = load3(place_a.x)
+    p = add(x, matvec(axes, add_scaled(p, grown_a, n)))
+    q = add(x, matvec(axes, add_scaled(q, -grown_b, n)))
+    scratch[SEPARATION] = s - grown_a - grown_b
+    n = matvec(axes, n)
+    for k in range(3):
+        scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
+    return status
+
+
+@njit
+def search(cores, first, bound):
+    """(status, normal, separation, point of a, point of b) of cores, in the frame of a. first : the direction from a to b
+    that is tried first, or zero; bound : see `distance`."""
+    scratch, rotation, translation = cores.collision.scratch, cores.rotation, cores.translation
+    status, count, v = gjk(cores, first, bound)
     n, s = v, norm(v)
     if status == OVERLAPPING:
         count, n, s = overlap_of_cores(cores, count)
@@ -337,23 +357,40 @@ def distance(number, bound, collision):
     q = add(translation, matvec(rotation, witness(scratch, count, PART_B)))
     if status != FAR:
         slack = DEPTH_SLACK if status == OVERLAPPING else DISTANCE_SLACK
-        least = s - slack * pair_size(cores.a, cores.b, cores.translation)
+        least = s - slack * pair_size(cores.a, cores.b, translation)
         better, n_new, s_new, p_new, q_new = refine(cores, n, least, count)
         if better:
-            n, s, p, q = n_new, s_new, p_new, q_new
-        else:
-            if status != OVERLAPPING:
-                n, s = reliable_direction(cores, first, n, s)
-            middle = scale(0.5, add(p, q))
-            p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
-    x = load3(place_a.x)
-    p = add(x, matvec(axes, add_scaled(p, grown_a, n)))
-    q = add(x, matvec(axes, add_scaled(q, -grown_b, n)))
-    scratch[SEPARATION] = s - grown_a - grown_b
-    n = matvec(axes, n)
-    for k in range(3):
-        scratch[NORMAL + k], scratch[POINT_A + k], scratch[POINT_B + k] = n[k], p[k], q[k]
-    return status
+            return status, n_new, s_new, p_new, q_new
+        if status != OVERLAPPING:
+            n, s = reliable_direction(cores, first, n, s)
+        middle = scale(0.5, add(p, q))
+        p, q = add_scaled(middle, -0.5 * s, n), add_scaled(middle, 0.5 * s, n)
+    return status, n, s, p, q
+
+
+# For two ellipsoids Newton's method needs no search before it. A result with s > 0 is always the optimum. So is one with
+# s < 0 whose depth |s| is at most r, the sum of the least radii of curvature of both. The radius of curvature of the
+# surface of the difference B ⊖ A is r or more everywhere, so a ball of radius r that touches this surface from within is
+# inside it, wherever it rolls (W. Blaschke, Kreis und Kugel, 1916, §24). The origin is |s| below the surface, and the ball
+# of radius |s| about it is inside the rolling ball that touches at the same point. So no other point is nearer.
+
+
+@njit
+def of_ellipsoids(cores, first):
+    """(known, normal, separation, point of a, point of b) of two ellipsoids, in the frame of a; else, or where this does not
+    find them, not known. first : the direction from a to b where the search begins; zero: that of the centres."""
+    n = first if dot(first, first) > 0.0 else cores.translation
+    length = norm(n)
+    if cores.a.kind != ELLIPSOID or cores.b.kind != ELLIPSOID or not length > 0.0:
+        return False, n, 0.0, n, n
+    deepest = least_curvature(load3(cores.a["size"])) + least_curvature(load3(cores.b["size"]))
+    return refine(cores, scale(1.0 / length, n), -deepest, 0)
+
+
+@inlined
+def least_curvature(size):
+    """The least radius of curvature (m) of an ellipsoid with these semi-axes."""
+    return min(size[0], size[1], size[2]) ** 2 / max(size[0], size[1], size[2])
 
 
 # Where cores almost touch, and one is far larger than the other, the vector between them is as small as the rounding errors
