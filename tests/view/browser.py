@@ -23,6 +23,12 @@ ALONE = ("--no-first-run", "--disable-background-networking", "--disable-compone
 BLIND = "drawElements drawArrays drawElementsInstanced drawArraysInstanced drawRangeElements clear blitFramebuffer"
 # What viser's camera controls make chromium say when a body is dragged; it does no harm.
 PASSIVE = "Unable to preventDefault inside passive event listener"
+# What chromium answers to an expression whose page is left or reloaded meanwhile.
+LEFT_PAGE = (
+    "Inspected target navigated or closed",
+    "Cannot find default execution context",
+    "Execution context was destroyed",
+)
 PATIENCE = 600.0  # s: drawing without a graphics card is slow
 
 
@@ -69,11 +75,13 @@ class Page:
             self.process.kill()
 
     def call(self, method, **parameters):
-        """The result of a DevTools method; of events in between errors are kept."""
+        """The result of a DevTools method; of events in between errors are kept. RuntimeError if it is refused."""
         self.count += 1
         self.socket.send(json.dumps({"id": self.count, "method": method, "params": parameters}))
         while (answer := json.loads(self.socket.recv(timeout=PATIENCE))).get("id") != self.count:
             self._look(answer.get("method"), answer.get("params", {}))
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]
 
     def _look(self, event, found):
@@ -87,8 +95,13 @@ class Page:
             self.errors.append(f"{found['entry']['text']} {found['entry'].get('url', '')}")
 
     def evaluate(self, expression):
-        """The value of a JavaScript expression."""
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+        """The value of a JavaScript expression; None if the page is left or reloaded before it answers."""
+        try:
+            return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+        except RuntimeError as refused:
+            if any(words in str(refused) for words in LEFT_PAGE):
+                return None
+            raise
 
     def click(self, words):
         """Click the button that says `words`."""
