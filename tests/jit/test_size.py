@@ -24,7 +24,7 @@ BOUNDS = {
     "collide.narrow_phase.general_entry": (105, 176), "collide.narrow_phase.hull_entry": (91, 196),
     "collide.narrow_phase.box_entry": (76, 155), "deformable.contact.particle_detect_entry": (113, 210),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
-    "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (106, 200),
+    "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (120, 225),
     "contact.mechanism_impacts.impacts_entry": (94, 160),
     "contact.joint_space_continuous.joint_space_continuous_entry": (115, 240),
     "contact.wide_rows.wide_entry": (117, 275), "dynamics.cables.cables_entry": (83, 180),

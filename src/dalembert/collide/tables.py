@@ -96,13 +96,15 @@ NO_WITNESS, FACE_A, FACE_B, EDGE_EDGE, DIRECTION = range(5)
 # direction, in world axes; feature_a, feature_b: of the witness. `points`: of the last manifold; `drift`: a bound (m) of the
 # motion of either since that was found, with so much `reach` (m). `impulse`: of the last step in world axes, by feature, of
 # `stored` points: the warm start of the next. `after`, m/s: of these points, the velocity after that step, as its normal part
-# and the tangential part as a vector, and `curve` of the contact likewise. `clear`: whether the two do not meet in the rest
-# of a half step; `left`: MET, UNMET, BOUNCES or BOUNCED, if contacts of the two were left to continuous detection
-# (`contact.fast`); else 0; `late`: likewise to another part of a step (`contact.divided_steps`).
+# and the tangential part as a vector, and `curve` of the contact likewise. `due`: the two do not meet before so long (s) from
+# the end of half a step, and `apart` is the normal at which that was found; `left`: MET, UNMET, BOUNCES or BOUNCED, if
+# contacts of the two were left to continuous detection (`contact.fast`); else 0; `late`: likewise to another part of a step
+# (`contact.divided_steps`).
 PAIR = np.dtype(
     [("a", "i8"), ("b", "i8"), ("facet", "i8"), ("witness", "i8"), ("feature_a", "i8"), ("feature_b", "i8"),
      ("axis", "f8", 3), ("points", "i8"), ("drift", "f8"), ("reach", "f8"), ("stored", "i8"), ("feature", "i8", POINTS),
-     ("impulse", "f8", 3 * POINTS), ("after", "f8", 8 * POINTS), ("clear", "i8"), ("left", "i8"), ("late", "i8")],
+     ("impulse", "f8", 3 * POINTS), ("after", "f8", 8 * POINTS), ("due", "f8"), ("apart", "f8", 3), ("left", "i8"),
+     ("late", "i8")],
     align=True,
 )  # fmt: skip
 
@@ -360,10 +362,10 @@ def add_pair(i, j, facet, found, bodies, collision):
     pair.a, pair.b, pair.facet = i, j, facet
     pair.witness = NO_WITNESS
     pair.feature_a, pair.feature_b = 0, 0
-    pair.points, pair.stored, pair.clear, pair.left, pair.late = 0, 0, 0, 0, 0
+    pair.points, pair.stored, pair.due, pair.left, pair.late = 0, 0, 0.0, 0, 0
     pair.drift, pair.reach = FAR_AWAY, 0.0
     for k in range(3):
-        pair.axis[k] = 0.0
+        pair.axis[k] = pair.apart[k] = 0.0
     collision.manifolds[found].points = 0
     store3(collision.manifolds[found].normal, (0.0, 0.0, 0.0))
     return found + 1

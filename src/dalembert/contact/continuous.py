@@ -62,9 +62,12 @@ from .fast import (
     SIDE_B,
     TIME,
     UNMET,
+    doublings,
     fast_from,
     is_pressed,
     note_strike,
+    rebound,
+    soon,
     way_of,
 )
 from .joints import add_impulse, book_reaction
@@ -73,12 +76,14 @@ from .tables import ANGULAR, IMPACT, LINEAR, MOTION, ContactTables, three
 SAME_NORMAL = 0.9998  # cosine of the angle between two normals that count as one
 DEPTH = 0.05  # of the thickness of the thinner of two: how deep they may go in free motion
 DEPTH_IN_PILE = 0.2  # likewise, of two that are pressed in a large pile in motion
+DEEPEST = 0.3  # likewise, at most, of those with many impacts in half a step
 LEFT = 0.1  # of that depth: how deep two may go whose contacts were left to this detection
 TOUCH = 0.1  # of that depth: nearer than this they touch
 CLOSED = 1e-3  # of that depth: over a gap that is smaller, an impact happens at once
 STEEP = 8.0  # times the speed at which two meet, at most: that of any of their points, for the gap to be closed at once
 FARTHER = 0.02  # of that depth: pairs that approach each other by less in the rest of a half step do not meet
 ROUNDING = 1e-9  # of the thickness of the thinner of two: by how much they may overlap and pass each other
+CHORDS, CLOSER = 4, 1.1  # of the bound of a gap: so many at most, while the tangent shows so many times the time
 MOST_ADVANCES = 2000  # of one pair
 GAINS_SPIN = 3.0**-0.5  # |ω̇| over |ω|², at most
 _floats = viewer(np.float64)
@@ -167,16 +172,17 @@ def allowed_depth(pair, tables):
     """(the depth that a pair may reach in free motion, so that contacts that a step has solved to its residual are no
     impacts; how deep this pair may go), m. Where contacts were left to this detection, no row keeps the two apart until they
     meet, and a bounce happens where they touch. Two that are pressed in a large pile in motion may go deeper: its contacts
-    separate them in the next step."""
+    separate them in the next step. So may a body that has had many impacts in this half of a step."""
     walls, aims, body_of = tables.stepping.walls, tables.stepping.aims, tables.collision.body_of
+    a, b = body_of[pair.a], body_of[pair.b]
     thin = min(walls[pair.a], walls[pair.b])
+    pressed = pair.left == 0 and is_pressed(a, aims) and is_pressed(b, aims)
+    depth = DEPTH_IN_PILE if pressed else DEPTH
+    often = 1 << max(doublings(a, tables.stepping), doublings(b, tables.stepping))
+    depth = min(often * depth, DEEPEST) * thin
     if pair.left == BOUNCES:
-        return LEFT * DEPTH * thin, 0.0
-    if pair.left == UNMET:
-        return DEPTH * thin, LEFT * DEPTH * thin
-    pressed = is_pressed(body_of[pair.a], aims) and is_pressed(body_of[pair.b], aims)
-    depth = (DEPTH_IN_PILE if pressed else DEPTH) * thin
-    return depth, depth
+        return LEFT * depth, 0.0
+    return depth, min(often * LEFT, 1.0) * depth if pair.left == UNMET else depth
 
 
 @njit
@@ -213,41 +219,59 @@ def signed_distance(a, b, n, bound, collision):
 def gap_bound(pair, n, h, way_a, way_b, bend, tables):
     """(g, s, c) with which the gap (m) of a pair along n, from a to b, is at least g + s t − c t² for 0 ≤ t ≤ h, from their
     `places` on. way_a, way_b : (x, v, ω) of their bodies there; bend : the largest accelerations of points of both, added."""
+    return bound_and_rate(pair, n, h, way_a, way_b, bend, tables)[0]
+
+
+@inlined
+def bound_and_rate(pair, n, h, way_a, way_b, bend, tables):
+    """(that bound, the rate of the least of the linear functions at h)."""
     collision = tables.collision
     one, two = collision.colliders[pair.a], collision.colliders[pair.b]
-    far_a, later_a = extent_along(one, collision.places[pair.a], n, h, way_a, collision.vertices)
-    far_b, later_b = extent_along(two, collision.places[pair.b], scale(-1.0, n), h, way_b, collision.vertices)
-    return -far_a - far_b, (far_a + far_b - later_a - later_b) / h, 0.5 * bend
+    far_a, later_a, rate_a = extent_along(one, collision.places[pair.a], n, h, way_a, collision.vertices)
+    far_b, later_b, rate_b = extent_along(two, collision.places[pair.b], scale(-1.0, n), h, way_b, collision.vertices)
+    return (-far_a - far_b, (far_a + far_b - later_a - later_b) / h, 0.5 * bend), -rate_a - rate_b
 
 
 @inlined
 def extent_along(collider, place, n, h, way, vertices):
-    """How far a collider extends along n, and how far it will after h (s), if each of its points keeps its velocity. A
-    half-space stays where it is, and n is its normal."""
+    """(how far a collider extends along n; how far it will after h (s), if each of its points keeps its velocity; the
+    velocity along n of the point that is farthest then). A half-space stays where it is, and n is its normal."""
     if collider.kind == HALF_SPACE:
-        return dot(n, load3(place.x)), dot(n, load3(place.x))
+        return dot(n, load3(place.x)), dot(n, load3(place.x)), 0.0
     x, v, omega = way
     turned = scale(h, cross(n, omega))
     ahead = add(n, turned)
     far = dot(n, support(collider, place, vertices, n)) + core_radius(collider)
-    later = dot(ahead, support(collider, place, vertices, ahead)) + core_radius(collider)
-    return far, later + h * dot(n, v) - dot(turned, x)
+    last = support(collider, place, vertices, ahead)
+    later = dot(ahead, last) + core_radius(collider)
+    return far, later + h * dot(n, v) - dot(turned, x), dot(n, v) + dot(cross(n, omega), sub(last, x))
 
 
 @inlined
 def bend_of(body, omega, y, tables):
     """The largest acceleration (m/s²) that a point of a body may have within a step. By Euler's equations |ω̇| ≤ |ω|²/√3, as
     no moment exceeds the sum of the others; and |ω| ≤ |L| over the least moment."""
-    bodies = tables.system.bodies
-    if body >= bodies.shape[0]:
+    if body >= tables.system.bodies.shape[0]:
         return 0.0
-    spin, swing, slower = norm(omega), tables.stepping.swing[body], 0.0
-    if bodies[body].inverse_mass > 0.0:
-        moments = load3(bodies[body].moments)
-        most = norm(three(y, STATE_SIZE * body + 10)) / min(moments[0], moments[1], moments[2])
-        slower = 1.0 - GAINS_SPIN * spin * tables.stepping.options[0].dt
-        spin = min(most, spin / slower) if slower > 0.0 else most
-    return swing * spin * spin * (1.0 + GAINS_SPIN)
+    return bend_at(tables.stepping.swing[body], most_spin(body, omega, y, tables))
+
+
+@inlined
+def bend_at(reach, spin):
+    """The largest acceleration (m/s²) that a point has by rotation at a distance (m) from the centre, with |ω| ≤ spin."""
+    return reach * spin * spin * (1.0 + GAINS_SPIN)
+
+
+@inlined
+def most_spin(body, omega, y, tables):
+    """The largest angular velocity (rad/s) that a body may have within a step."""
+    bodies, spin = tables.system.bodies, norm(omega)
+    if bodies[body].inverse_mass == 0.0:
+        return spin
+    moments = load3(bodies[body].moments)
+    most = norm(three(y, STATE_SIZE * body + 10)) / min(moments[0], moments[1], moments[2])
+    slower = 1.0 - GAINS_SPIN * spin * tables.stepping.options[0].dt
+    return min(most, spin / slower) if slower > 0.0 else most
 
 
 @inlined
@@ -255,6 +279,77 @@ def bends_of(pair, way_a, way_b, y, tables):
     """The same of the bodies of a pair, added."""
     colliders = tables.collision.colliders
     return bend_of(colliders[pair.a].body, way_a[2], y, tables) + bend_of(colliders[pair.b].body, way_b[2], y, tables)
+
+
+# A plane may also turn. Where one body lies on another and both tumble, a plane of constant normal soon cuts them, and one
+# that turns with either body does not. In axes that turn with a body at ω, with the origin at its centre, which moves at
+# constant velocity v, its own points rest. Those of the other, at r from the origin, have
+#
+#     the velocity u = ẋ − v − ω × r,   the acceleration ẍ − ω̇ × r − ω × (ω × r) − 2 ω × u.
+
+
+@inlined
+def seen_from(way, frame):
+    """(x, v, ω) of a body in axes that turn with another, whose own (x, v, ω) is `frame`."""
+    x, v, omega = way
+    return x, sub(sub(v, frame[1]), cross(frame[2], sub(x, frame[0]))), sub(omega, frame[2])
+
+
+@inlined
+def bend_seen(body, way, frame_body, frame, h, y, tables):
+    """The largest acceleration (m/s²) within h (s) that points of a body have in axes that turn with another, `frame_body`:
+    infinite if that turns too fast."""
+    swing, spin = tables.stepping.swing[body], most_spin(frame_body, frame[2], y, tables)
+    slower = 1.0 - 2.0 * spin * h  # as u grows by no more than h times its acceleration
+    if slower < 0.5:
+        return math.inf
+    _, v, omega = seen_from(way, frame)
+    reach = norm(sub(way[0], frame[0])) + h * norm(sub(way[1], frame[1])) + swing
+    turning = bend_at(reach, spin) + 2.0 * spin * (norm(v) + norm(omega) * swing)
+    return (bend_of(body, way[2], y, tables) + turning) / slower
+
+
+@njit
+def time_apart(pair, n, level, allowed, h, way_a, way_b, y, tables):
+    """The time (s) until which planes prove that the gap of a pair exceeds `level` (m): one of constant normal n, from a to
+    b, and two that turn with either body. Infinite if the gap stays above −allowed (m) for all of h (s). way_a, way_b : see
+    `gap_bound`."""
+    bodies, a, b = tables.system.bodies.shape[0], tables.collision.body_of[pair.a], tables.collision.body_of[pair.b]
+    bend = bends_of(pair, way_a, way_b, y, tables)
+    longest = time_of_plane(pair, n, level, allowed, h, way_a, way_b, bend, tables)
+    if a >= bodies or b >= bodies or tables.collision.colliders[pair.b].kind == HALF_SPACE:
+        return longest
+    for turns_with_a in (True, False):
+        if turns_with_a:
+            frame, bend = way_a, bend_seen(b, way_b, a, way_a, h, y, tables)
+        else:
+            frame, bend = way_b, bend_seen(a, way_a, b, way_b, h, y, tables)
+        if longest < h and bend < math.inf:
+            seen_a, seen_b = seen_from(way_a, frame), seen_from(way_b, frame)
+            longest = max(longest, time_of_plane(pair, n, level, allowed, h, seen_a, seen_b, bend, tables))
+    return longest
+
+
+@njit
+def time_of_plane(pair, n, level, allowed, h, way_a, way_b, bend, tables):
+    """The time (s) until which a plane of normal n proves that the gap of a pair exceeds `level` (m); infinite if it stays
+    above −allowed (m) for all of h (s). way_a, way_b, bend : see `gap_bound`.
+
+    The chord from 0 to h may be far below the linear part of the bound, and the tangent at h is above it. Where the tangent
+    is level, the next chord ends."""
+    longest, end = 0.0, h
+    for _ in range(CHORDS):
+        gap, rate = bound_and_rate(pair, n, end, way_a, way_b, bend, tables)
+        if end == h and time_until(-allowed, gap, h) > h:
+            return math.inf
+        longest = max(longest, min(time_until(level, gap, end), end))
+        above = gap[0] + gap[1] * end - level
+        if above >= 0.0 or rate >= 0.0:
+            break
+        end -= above / rate
+        if end <= CLOSER * longest:
+            break
+    return longest
 
 
 @inlined
@@ -330,9 +425,10 @@ def is_behind(a, b, front, number, collision):
 
 
 @njit
-def time_of_impact(pair, n, h, y, tables):
-    """The time within h (s) at which a pair would go too deep; infinite if it does not. Then `impact` holds what else is
-    known of the impact, but for the time. n : a normal to begin with, or 0."""
+def time_of_impact(pair, n, h, enough, y, tables):
+    """The time within h (s) at which a pair would go too deep, looked for until a time that is `enough` (s): infinite if it
+    does not. Then `impact` holds what else is known of the impact, but for the time. Notes when the pair is `due`, and begins
+    there. n : a normal to begin with, or 0."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     a, b = pair.a, pair.b
     one, two = collision.colliders[a], collision.colliders[b]
@@ -340,7 +436,8 @@ def time_of_impact(pair, n, h, y, tables):
     facet = two.kind == MESH
     if facet:
         show(two, pair.facet, collision)
-    t = 0.0
+    t = max(0.0, h - pair.due)
+    pair.due = 0.0
     for _ in range(MOST_ADVANCES):
         way_a, way_b = place_at(a, t, y, system, collision), place_at(b, t, y, system, collision)
         (x_a, v_a, omega_a), (x_b, v_b, omega_b) = way_a, way_b
@@ -353,6 +450,8 @@ def time_of_impact(pair, n, h, y, tables):
         if facet and t == 0.0 and is_behind(a, b, front, pair.facet, collision):
             return math.inf  # what is behind a surface stays there
         s, n, p = signed_distance(a, b, n, most * (h - t) + depth, collision)
+        for c in range(3):
+            pair.apart[c] = n[c]
         if facet:
             if s <= 0.0 or dot(n, front) > 0.0:
                 n = scale(-1.0, front)
@@ -364,17 +463,19 @@ def time_of_impact(pair, n, h, y, tables):
                 t -= s / u
                 continue
             note_impact(a, b, n, p, stepping.impact)
-            return t
+            break
         approach = max(0.0, -dot(n, along)) + turning
         if s > TOUCH * depth and approach * (h - t) <= s + allowed:
             return math.inf
-        gap = gap_bound(pair, n, h - t, way_a, way_b, bends_of(pair, way_a, way_b, y, tables), tables)
-        if time_until(-allowed, gap, h - t) > h - t:
-            return math.inf
-        advance = time_until(0.5 * TOUCH * depth if s > TOUCH * depth else -0.5 * allowed, gap, h - t)
+        level = 0.5 * TOUCH * depth if s > TOUCH * depth else -0.5 * allowed
+        advance = time_apart(pair, n, level, allowed, h - t, way_a, way_b, y, tables)
         t += max(advance, max(allowed, TOUCH * depth) / most)
         if t >= h:
             return math.inf
+        if t > enough:
+            pair.due = h - t
+            return math.inf
+    pair.due = h - t
     return t
 
 
@@ -412,8 +513,9 @@ def note_impact(a, b, n, p, impact):
         impact[IMPACT_NORMAL + k], impact[IMPACT_POINT + k] = n[k], p[k]
 
 
-# Impacts follow each other in half a step, and each changes the motion of few bodies. So a pair that does not meet before the
-# end of the half step is `clear`: it is looked at again only if an impact has concerned one of its bodies (`marks`).
+# Impacts follow each other in half a step, and each changes the motion of few bodies. A pair is searched until the first
+# impact of all, and what follows soon. It does not meet before it is `due`, and the search goes on from there, unless an
+# impact has concerned one of its bodies (`marks`).
 
 
 @njit
@@ -430,15 +532,19 @@ def find_impact(first, h, y, tables):
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
         i, j = body_of[pair.a], body_of[pair.b]
-        if not first and pair.clear != 0 and marks[i] == 0 and marks[j] == 0:
+        if first:
+            for c in range(3):
+                pair.apart[c] = collision.manifolds[k].normal[c]
+        if first or marks[i] != 0 or marks[j] != 0:
+            pair.due = h
+            if not is_watched(pair, i, j, tables) or is_clear(pair, k, h, y, tables):
+                pair.due = 0.0
+        enough = min(h, best + max(soon(i, stepping), soon(j, stepping)))
+        if pair.due <= 0.0 or h - pair.due > enough:
             continue
-        pair.clear = 1
-        if not is_watched(pair, i, j, tables) or is_clear(pair, k, h, y, tables):
-            continue
-        t = time_of_impact(pair, load3(collision.manifolds[k].normal), h, y, tables)
+        t = time_of_impact(pair, load3(pair.apart), h, enough, y, tables)
         if t >= h:
             continue
-        pair.clear = 0
         for body in (i, j):
             if body < bodies:
                 hit[body] = min(hit[body], t)
@@ -472,7 +578,13 @@ def is_clear(pair, k, h, y, tables):
         return True
     way_a = place_at(pair.a, 0.0, y, tables.system, collision)
     way_b = place_at(pair.b, 0.0, y, tables.system, collision)
-    return planes_part(pair, k, h, way_a, way_b, bends_of(pair, way_a, way_b, y, tables), tables)
+    if planes_part(pair, k, h, way_a, way_b, bends_of(pair, way_a, way_b, y, tables), tables):
+        return True
+    n = load3(pair.apart)
+    if collision.colliders[pair.b].kind == MESH or not dot(n, n) > 0.0:
+        return False
+    _, allowed = allowed_depth(pair, tables)
+    return time_apart(pair, n, 0.0, allowed, h, way_a, way_b, y, tables) > h
 
 
 @njit
@@ -606,8 +718,8 @@ def response_of(i, r, n, y, bodies):
 
 @njit
 def strike(y, tables):
-    """End the approach of the pair in `impact` by an impulse along its normal: what is done where the contacts of the step
-    do not see the impact. Books its work. Returns a status."""
+    """End the approach of the pair in `impact`, or let it bounce, by an impulse along its normal: what is done where the
+    contacts of the step do not see the impact. Books its work. Returns a status."""
     system, collision, stepping = tables.system, tables.collision, tables.stepping
     impact, bodies = stepping.impact, system.bodies
     n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
@@ -623,10 +735,11 @@ def strike(y, tables):
                 k += response_of(body, r, n, y, bodies)
     if u >= 0.0 or k <= 0.0:
         return OK
-    size = -u / k
+    after = rebound(u, tables)
+    size = (after - u) / k
     if not note_strike(int(impact[SIDE_A]), int(impact[SIDE_B]), p, n, size, tables):
         return NEED_ROOM
-    y[stepping.options[0].ledger] += 0.5 * size * u
+    y[stepping.options[0].ledger] += 0.5 * size * (u + after)
     for side in range(2):
         body, impulse = (i, scale(-size, n)) if side == 0 else (j, scale(size, n))
         if body < bodies.shape[0]:

@@ -45,7 +45,12 @@ FAST = 0.25  # of half its thickness: a body that may move farther in a step is 
 FAST_IN_PILE = 0.75  # likewise, if it is pressed in a large pile in motion
 LITTLE = 0.1  # of half its thickness: a body that moves no farther in a step passes, or meets with the normal of now
 RESTS = 0.03  # of the overlap tolerated: contacts that approach by no more in a step, as at rest, keep their normals
+TOUCHES = (
+    0.1  # of half the thickness of the thinner of two that meet in free motion: contacts no farther open are closed
+)
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
+SOON = 0.1  # of a step: impacts that follow the first within it are solved with it
+EACH, DOUBLINGS = 2, 3  # impacts of a body in half a step, for each of which `doublings` grows, up to so much
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
 MOST_BOUNCES = 16  # contacts of bodies in flight that are left to continuous detection in a step because they bounce
 TURNING = 0.02  # of the speed at which it meets another: how fast points of a body may move by its rotation for that
@@ -204,9 +209,10 @@ def body_outruns(i, h, bounced, motion, tables):
 
 @njit
 def forget_left(tables):
-    """No contact is left to continuous detection, at the middle of a step."""
+    """No contact is left to continuous detection, at the middle of a step, and nothing meets in free motion."""
     collision = tables.collision
     tables.stepping.report[0].left = 0
+    tables.stepping.impact[TIME] = math.inf
     if tables.stepping.options[0].fast != 0:
         for k in range(collision.counts[PAIRS]):
             collision.pairs[k].left = 0
@@ -224,7 +230,7 @@ def leave_to_detection(begin, end, h, motion, y, tables):
     for i in range(begin, end):
         contact = contacts[i]
         gap = contact.separation
-        if gap <= 0.0 or colliders[pairs[contact.pair].b].kind == HALF_SPACE:
+        if gap <= 0.0 or colliders[pairs[contact.pair].b].kind == HALF_SPACE or meets_now(contact, tables):
             continue
         way_along = -h * normal_rate(contact, motion)
         closing = way_along > gap
@@ -242,6 +248,15 @@ def leave_to_detection(begin, end, h, motion, y, tables):
                 continue
         leave(contact, UNMET, way, tables)
     return OK
+
+
+@inlined
+def meets_now(contact, tables):
+    """Whether a contact is at an impact in free motion, and where its pair touches."""
+    impact, walls, pair = tables.stepping.impact, tables.stepping.walls, tables.collision.pairs[contact.pair]
+    if not impact[TIME] < math.inf or pair.a != int(impact[SIDE_A]) or pair.b != int(impact[SIDE_B]):
+        return False
+    return contact.separation <= TOUCHES * min(walls[pair.a], walls[pair.b])
 
 
 @inlined
@@ -448,6 +463,23 @@ def meets_elsewhere(number, h, motion, y, tables):
     return call_pointer(tables.callbacks[0].continuous, own_address(tables), MEET + number, h, motion, y) != 0
 
 
+# Thin bodies that tumble in a pile meet again and again in half a step, and each impact would take a solution of its own. So
+# after some impacts, for each few more a body may go twice as deep (`continuous.allowed_depth`), and impacts that follow in
+# twice the time are solved together.
+
+
+@inlined
+def doublings(body, stepping):
+    """How often what is allowed to a body is doubled, after its impacts in this half of a step."""
+    return min(stepping.met[body] // EACH, DOUBLINGS) if body < stepping.met.shape[0] else 0
+
+
+@inlined
+def soon(body, stepping):
+    """The time (s) after an impact in which others of a body are solved with it."""
+    return SOON * stepping.options[0].dt * (1 << doublings(body, stepping))
+
+
 @njit
 def note_meeting(tables):
     """The pair of the impact in free motion has met."""
@@ -487,6 +519,18 @@ def impact_bounces(h, tables):
             u += sign * dot(n, add(load3(kin.v), cross(load3(kin.omega), sub(p, load3(kin.x)))))
     _, restitution = coefficients(pair, one, two, collision.colliders.shape[0], collision)
     return -u * restitution > weight and flies(one.body, tables) and flies(two.body, tables)
+
+
+@njit
+def rebound(u, tables):
+    """The normal velocity (m/s) with which the pair of the impact in free motion separates, if nothing else acts on it and it
+    closes at u (m/s). It rests where weight would end the bounce within a step."""
+    collision, dt = tables.collision, tables.stepping.options[0].dt
+    pair = collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
+    one, two = collision.colliders[pair.a], collision.colliders[pair.b]
+    _, restitution = coefficients(pair, one, two, collision.colliders.shape[0], collision)
+    bounces = -u * restitution > weight_in(one.body, dt, tables) + weight_in(two.body, dt, tables)
+    return -u * restitution if bounces else 0.0
 
 
 @njit

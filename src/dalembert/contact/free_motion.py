@@ -7,7 +7,9 @@ still approaches after that, an impulse on this pair alone ends the impact.
 In order: free motion of bodies, and in joint coordinates.
 """
 
-from ..collide.near import ELSEWHERE
+import math
+
+from ..collide.near import ELSEWHERE, begin_near, mark_near
 from ..collide.tables import CONTACTS, NEED_ROOM
 from ..core.c_function import DERIVATIVE, DRIFT, call_pointer
 from ..core.jit import njit
@@ -22,6 +24,7 @@ from .fast import (
     FIND_NEXT,
     IMPACT_NORMAL,
     IMPACT_POINT,
+    PAIR_ROW,
     SIDE_A,
     SIDE_B,
     STRIKE,
@@ -30,9 +33,13 @@ from .fast import (
     note_contacts,
     note_meeting,
     note_strike,
+    rebound,
 )
+from .gauss_seidel import apply, prepare_contacts
+from .joints import LOCKED, add_and_book, apply_joint_impulses, project_velocities, rates_of_motion
 from .nearby import SWEEPS_OF_IMPACTS, concerns_few, mark_hit, resolve_impact
 from .tables import (
+    BEFORE,
     BOOK,
     END_WAY_IMPACT,
     FILL_ROWS,
@@ -43,11 +50,15 @@ from .tables import (
     PLACE_ON_WAY,
     POWER,
     RATES,
+    SPEEDS,
     UNLEAD,
     WALK,
     call_coordinates,
     call_mechanism,
+    clear_velocities,
+    load_motion,
     note_way,
+    relative_velocity,
     three,
 )
 from .velocities import (
@@ -60,7 +71,9 @@ from .velocities import (
     store_impulses,
 )
 
+USUAL = 8  # impacts in half a step; those that follow are counted of each body, see `fast.doublings`
 MOST_IMPACTS, OF_BODIES = 64, 64  # in half a step: so many impacts of fast bodies, and one more for so many bodies
+HELD = 1 << 40  # in place of the number of its impacts: a body that stays where it is for the rest of half a step
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 
 
@@ -79,7 +92,8 @@ def advance(t, h, first, y, dydt, tables):
         report.wants_continuous = 1
         return NEED_ROOM
     left, last, search, known = h, (-1.0, -1.0), FIND, not first
-    for _ in range(MOST_IMPACTS + tables.system.bodies.shape[0] // OF_BODIES):
+    clear(stepping.met)
+    for k in range(MOST_IMPACTS + tables.system.bodies.shape[0] // OF_BODIES):
         status = show_commands(t + h - left, y, tables)
         if status == OK:
             status = call_pointer(watch, own_address(tables), search, left, y, dydt)
@@ -87,7 +101,7 @@ def advance(t, h, first, y, dydt, tables):
             return drift(callbacks, left, y, dydt) if status == OK else status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
-        begin_impact(first, tables)
+        begin_impact(first, k, tables)
         status = drift(callbacks, impact[TIME], y, dydt)
         left -= impact[TIME]
         report.impacts += 1
@@ -106,17 +120,30 @@ def advance(t, h, first, y, dydt, tables):
         book_detour(left - h if first else left, y, tables)
         if status != OK:
             return status
-    return hold_fast(left, y, dydt, tables)
+    return hold_meeting(left, y, dydt, tables)
 
 
 @njit
-def begin_impact(first, tables):
-    """What an impact in the `first` or second half of a step changes is saved before."""
+def begin_impact(first, earlier, tables):
+    """What an impact in the `first` or second half of a step changes is saved before. earlier : impacts in this half."""
     keep_detection(first, tables)
     note_meeting(tables)
+    if earlier >= USUAL:
+        count_impact(tables)
     tables.stepping.report[0].jolted = 1
     if tables.stepping.report[0].unstored != 0:
         store_impulses(tables)
+
+
+@njit
+def count_impact(tables):
+    """Count an impact of its two bodies."""
+    collision, met = tables.collision, tables.stepping.met
+    pair = collision.pairs[int(tables.stepping.impact[PAIR_ROW])]
+    for collider in (pair.a, pair.b):
+        body = collision.colliders[collider].body
+        if body < met.shape[0]:
+            met[body] += 1
 
 
 @njit
@@ -158,37 +185,100 @@ def show_commands(t, y, tables):
 
 @njit
 def strike_alone(t, left, y, dydt, tables):
-    """An impulse on the pair of the last impact alone, at t (s). Returns a status."""
-    driven = tables.system.commands.shape[0] > 0
+    """An impulse on the pair of the last impact alone, at t (s), which ends its approach or lets it bounce. Returns a
+    status."""
+    driven, joined = tables.system.commands.shape[0] > 0, tables.system.joints.shape[0] > 0
+    if driven or joined:
+        clear(tables.stepping.joint_impulses)
     status = show_commands(t, y, tables)
+    if status == OK and joined:
+        status = call_mechanism(tables.callbacks, DERIVATIVE, t, y, dydt)
     if status == OK and driven:
         status = call_commands(BEGIN_INSTANT, t, y, y, tables.system)
-    if status == OK:
+    if status == OK and joined:
+        status = strike_joined(y, tables)
+    elif status == OK:
         status = call_pointer(tables.callbacks[0].continuous, own_address(tables), STRIKE, left, y, dydt)
     if status == OK and driven:
-        clear(tables.stepping.joint_impulses)
         call_commands(SETTLE, 0.0, y, tables.stepping.joint_impulses, tables.system)
     return status
 
 
 @njit
-def hold_fast(h, y, dydt, tables):
-    """Free motion over h (s) of what is not fast, after too many impacts; the others stay where they are. What the forces
-    would have done along their way is booked as work of projection. Returns a status."""
-    stepping, kinematics, bodies = tables.stepping, tables.system.kinematics, tables.system.bodies
-    moves, kept = stepping.moves, stepping.shift
+def strike_joined(y, tables):
+    """The same impulse with those of the joints that hold its bodies, at the state that `DERIVATIVE` has seen. Returns a
+    status."""
+    collision, stepping, report = tables.collision, tables.stepping, tables.stepping.report[0]
+    if report.unnoted != 0 and not note_contacts(0, collision.counts[CONTACTS], tables):
+        return NEED_ROOM
+    report.unnoted = 0
+    if collision.contacts.shape[0] == 0:
+        return NEED_ROOM
+    motion, trial, contact = stepping.motion, stepping.support_motion, collision.contacts[0]
+    load_motion(y, tables.system, motion)
+    lay_contact(contact, tables)
+    prepare_contacts(0, 1, collision.contacts, motion, stepping.rows)
+    rates_of_motion(tables.system, motion, stepping.targets)
+    for r in range(stepping.targets.shape[0]):
+        stepping.targets[r] = -stepping.targets[r]
+    n, arm_a, arm_b = load3(contact.frame), load3(contact.arm_a), load3(contact.arm_b)
+    clear_velocities(motion, trial)
+    apply(contact, n, trial)
+    status = project_velocities(tables, trial)
+    response = dot(n, relative_velocity(trial, contact, arm_a, arm_b))
+    u, free = load(stepping.rows, BEFORE), response > LOCKED / load(stepping.rows, INVERSE_NORMAL)
+    size = (rebound(u, tables) - u) / response if free and u < 0.0 else 0.0
+    for k in range(motion.shape[0]):
+        if k % MOTION < SPEEDS:
+            store(motion, k, load(motion, k) + size * load(trial, k))
+    for r in range(stepping.change.shape[0]):
+        stepping.joint_impulses[r] = size * stepping.change[r]
+    store3(contact.impulse, (size, 0.0, 0.0))
+    add_and_book(0, 1, y, tables)
+    apply_joint_impulses(y, tables)
+    collision.counts[CONTACTS] = 0  # its impulse is in `struck`
+    return OK if status != OK or size == 0.0 or note_impulse(size, tables) else NEED_ROOM
+
+
+@njit
+def hold_meeting(h, y, dydt, tables):
+    """Free motion over h (s) after too many impacts. Bodies that would meet others in that time stay where they are. What the
+    forces would have done along their way is booked as work of projection. Returns a status."""
+    stepping, bodies = tables.stepping, tables.system.bodies
     stepping.report[0].held += 1
-    for i in range(bodies.shape[0]):
-        for k in range(7):
-            store(kept, MOTION * i + k, load(y, STATE_SIZE * i + k))
-    status = drift(tables.callbacks, h, y, dydt)
+    watch, search, more, status = tables.callbacks[0].continuous, FIND, True, OK
+    while status == OK and more:
+        status = call_pointer(watch, own_address(tables), search, h, y, dydt)
+        more = status == OK and stop_meeting(y, tables)
+        search = FIND_NEXT
+    if status == OK:
+        status = drift(tables.callbacks, h, y, dydt)
     entry = y.shape[0] - len(LEDGER) + PROJECTION_WORK
     for i in range(bodies.shape[0]):
-        if moves[i] > 0.0:
-            y[entry] += h * bodies[i].inverse_mass * dot(load3(kinematics[i].force), three(y, STATE_SIZE * i + 7))
-            for k in range(7):
-                store(y, STATE_SIZE * i + k, load(kept, MOTION * i + k))
+        if stepping.met[i] == HELD:
+            for k in range(6):
+                store(y, STATE_SIZE * i + 7 + k, load(stepping.shift, MOTION * i + k))
+            force = load3(tables.system.kinematics[i].force)
+            y[entry] += h * bodies[i].inverse_mass * dot(force, three(y, STATE_SIZE * i + 7))
     return status
+
+
+@njit
+def stop_meeting(y, tables):
+    """Keep the momenta of the bodies that detection has found to meet others next, in `shift`, and let them rest. Returns
+    whether there are some."""
+    stepping, bodies = tables.stepping, tables.system.bodies
+    begin_near(tables.collision)
+    found = False
+    for i in range(bodies.shape[0]):
+        if stepping.hit[i] < math.inf and bodies[i].inverse_mass > 0.0 and stepping.met[i] != HELD:
+            for k in range(6):
+                store(stepping.shift, MOTION * i + k, load(y, STATE_SIZE * i + 7 + k))
+                store(y, STATE_SIZE * i + 7 + k, 0.0)
+            stepping.met[i] = HELD
+            mark_near(i, tables.collision)
+            found = True
+    return found
 
 
 # Joint coordinates ------------------------------------------------------------------------------------------------------
@@ -209,7 +299,8 @@ def advance_trees(h, first, y, dydt, tables):
         report.wants_continuous = 1
         return NEED_ROOM
     left, last = h, (-1.0, -1.0)
-    for _ in range(MOST_IMPACTS):
+    clear(stepping.met)
+    for k in range(MOST_IMPACTS):
         status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
         if status != OK or impact[TIME] >= left:
             if left != h:
@@ -217,7 +308,7 @@ def advance_trees(h, first, y, dydt, tables):
             return status
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
-        begin_impact(first, tables)
+        begin_impact(first, k, tables)
         call_coordinates(WALK, impact[TIME], y, answer, tables)
         left -= impact[TIME]
         report.impacts += 1
@@ -271,19 +362,35 @@ def solve_on_way(again, left, detour, y, dydt, tables):
 
 @njit
 def strike_trees(y, tables):
-    """End the approach of the pair of the last impact by an impulse along its normal, as the only contact. Returns a
-    status."""
+    """The same impulse in joint coordinates, on the only contact. Returns a status."""
     collision, stepping, report = tables.collision, tables.stepping, tables.stepping.report[0]
     if report.unnoted != 0 and not note_contacts(0, collision.counts[CONTACTS], tables):
         return NEED_ROOM
     report.unnoted = 0
-    impact, rigid = stepping.impact, tables.system.settings[0].rigid
-    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
-    side_a, side_b = int(impact[SIDE_A]), int(impact[SIDE_B])
     if collision.contacts.shape[0] == 0:
         return NEED_ROOM
     contact = collision.contacts[0]
-    contact.a, contact.b = collision.colliders[side_a].body, collision.colliders[side_b].body
+    lay_contact(contact, tables)
+    collision.counts[CONTACTS] = 1
+    for i in range(stepping.bounds.shape[0]):
+        stepping.bounds[i].impulse = 0.0
+    call_coordinates(FILL_ROWS, 0.0, y, stepping.answer, tables)
+    call_coordinates(FREE_SPEEDS, 0.0, y, stepping.answer, tables)
+    call_coordinates(RATES, 0.0, stepping.motion, stepping.contact_rates, tables)
+    u = load(stepping.contact_rates, 0)
+    size = (rebound(u, tables) - u) * load(stepping.rows, INVERSE_NORMAL) if u < 0.0 else 0.0
+    store3(contact.impulse, (size, 0.0, 0.0))
+    call_coordinates(BOOK, 0.0, y, stepping.answer, tables)
+    collision.counts[CONTACTS] = 0  # its impulse is in `struck`
+    return OK if size == 0.0 or note_impulse(size, tables) else NEED_ROOM
+
+
+@njit
+def lay_contact(contact, tables):
+    """A contact becomes that of the pair of the last impact, without friction and restitution."""
+    colliders, impact, rigid = tables.collision.colliders, tables.stepping.impact, tables.system.settings[0].rigid
+    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
+    contact.a, contact.b = colliders[int(impact[SIDE_A])].body, colliders[int(impact[SIDE_B])].body
     t = perpendicular(n)
     s = cross(n, t)
     for k in range(3):
@@ -294,14 +401,11 @@ def strike_trees(y, tables):
     store3(contact.impulse, (0.0, 0.0, 0.0))
     contact.friction, contact.restitution, contact.bias = 0.0, 0.0, 0.0
     store3(contact.bend, (0.0, 0.0, 0.0))
-    collision.counts[CONTACTS] = 1
-    for i in range(stepping.bounds.shape[0]):
-        stepping.bounds[i].impulse = 0.0
-    call_coordinates(FILL_ROWS, 0.0, y, stepping.answer, tables)
-    call_coordinates(FREE_SPEEDS, 0.0, y, stepping.answer, tables)
-    call_coordinates(RATES, 0.0, stepping.motion, stepping.contact_rates, tables)
-    size = max(0.0, -load(stepping.contact_rates, 0) * load(stepping.rows, INVERSE_NORMAL))
-    store3(contact.impulse, (size, 0.0, 0.0))
-    call_coordinates(BOOK, 0.0, y, stepping.answer, tables)
-    collision.counts[CONTACTS] = 0  # its impulse is in `struck`
-    return OK if size == 0.0 or note_strike(side_a, side_b, p, n, size, tables) else NEED_ROOM
+
+
+@njit
+def note_impulse(size, tables):
+    """Note the impulse (N s) on the pair of the last impact, see `fast.note_strike`; whether there is room."""
+    impact = tables.stepping.impact
+    n, p = three(impact, IMPACT_NORMAL), three(impact, IMPACT_POINT)
+    return note_strike(int(impact[SIDE_A]), int(impact[SIDE_B]), p, n, size, tables)

@@ -26,7 +26,8 @@ from .island_problem import (
 )
 from .joint_space_commands import FILL, STILL, call_rides
 from .joint_space_solves import answer_loops, answer_three, is_looped, solve_one
-from .limits import FIRM, LOCKED, set_limits, update_bound, usable_response, warm_start_bound
+from .joints import LOCKED
+from .limits import FIRM, set_limits, update_bound, usable_response, warm_start_bound
 from .rows import contact_velocity, rate_of, respond_to_freedom
 from .tables import BEFORE, FRICTION_STEP, INVERSE_NORMAL, OFF, RESPONSE, ROW, WAITING
 

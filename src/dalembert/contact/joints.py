@@ -43,6 +43,8 @@ from .tables import (
     three,
 )
 
+LOCKED = 1e-9  # of the response without joints: a smaller one is rounding, as joints leave the coordinate no freedom
+
 
 @njit
 def rates_of_motion(system, motion, out):

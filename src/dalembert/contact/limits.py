@@ -23,7 +23,7 @@ from ..dynamics.mechanism import Mechanism
 from ..model.compile import Model
 from ..model.graph import SPARE, Graph, build_graph
 from ..model.tables import LEDGER, MOTOR, PART, PROJECTION_WORK, SETTINGS, SOFT, STOP, TORSION, System
-from .joints import add_impulse, book_reaction, project_velocities, solve_joints
+from .joints import LOCKED, add_impulse, book_reaction, project_velocities, solve_joints
 from .tables import (
     ANGULAR,
     APPLY_TO_STATE,
@@ -68,7 +68,6 @@ from .tables import SOFT as SOFT_ROW
 # of λ is λ · ½ (ṡ⁻ + ṡ⁺), as that of contacts. What a motor prescribes, and a stop or dry friction holds, is the ṡ at the end
 # of the step: that after the impulses and its change in half a drift, which is that in the first half of the step.
 
-LOCKED = 1e-9  # of the response without joints: a smaller one is rounding, as joints leave the coordinate no freedom
 STOP_ROUNDING = 1e-13  # m or rad: a smaller overlap of a stop is rounding
 FIRM = 1e-6  # of it: what a coordinate without freedom answers to a force that has a limit, or gives way
 PASSES, ENOUGH = 50, 1e-3  # most sweeps of position correction; they end when so small a part of the overlap is left

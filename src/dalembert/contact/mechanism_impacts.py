@@ -27,8 +27,8 @@ from ..core.status import OK
 from ..core.tables import column, part, table_at
 from ..model.tables import STOP
 from .gauss_seidel import apply, axes_of, world_impulse
-from .joints import project_velocities, solve_joints
-from .limits import LOCKED, impulse_change, present_rate, push_coordinate
+from .joints import LOCKED, project_velocities, solve_joints
+from .limits import impulse_change, present_rate, push_coordinate
 from .restitution import (
     AT_ONCE,
     CLOSED,

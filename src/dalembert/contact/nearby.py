@@ -34,6 +34,7 @@ from .fast import (
     leave_to_detection,
     normal_rate,
     note_contacts,
+    soon,
     watch_pairs,
     weight_in,
 )
@@ -69,7 +70,6 @@ from .tables import (
 SWEEPS_OF_IMPACTS = 200  # most sweeps of the solver at an impact of a fast body, or more if the user allows
 SWEEPS_A_ROUND = 10
 MOST_LOOKS = 16
-SOON = 0.1  # of a step: impacts that follow the first within it are solved with it
 SPREAD = (
     0.1  # of the largest change of velocity: bodies of a large pile that change less wait for the middle of the step
 )
@@ -114,10 +114,9 @@ def resolve_impact(h, lead, y, tables):
 def mark_hit(tables):
     """Mark the bodies of the impact that `continuous` has found first, and of those that follow soon."""
     collision, stepping = tables.collision, tables.stepping
-    soon = stepping.impact[TIME] + SOON * stepping.options[0].dt
     begin_near(collision)
     for body in range(tables.system.bodies.shape[0]):
-        if stepping.hit[body] <= soon:
+        if stepping.hit[body] <= stepping.impact[TIME] + soon(body, stepping):
             mark_near(body, collision)
 
 

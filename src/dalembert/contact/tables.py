@@ -324,6 +324,7 @@ class Stepping(NamedTuple):
     swing: Any = column("bodies", unit="m", doc="how far from the centre of a body its rotation moves points")
     walls: Any = column(unit="m", doc="half the least thickness of each collider")
     moves: Any = column("bodies", unit="m", doc="displacement of a fast body in a step; −1: not fast")
+    met: Any = column("bodies", np.int64, doc="impacts of a body in this half of a step, after the usual ones")
     hit: Any = column("bodies", unit="s", doc="until the first impact of a body in this half of a step; infinite: none")
     bears: Any = column(
         "bodies", doc="1 if a contact of the body bore force at the last middle, where something was fast"
