@@ -217,7 +217,7 @@ class Collision(NamedTuple):
     rule_values: Any = column("2 * rules", unit="1", writer="collide.build", doc="their friction and restitution")
     scratch: Any = column("SCRATCH", unit="any", fill=np.nan, writer="collide", doc="workspace of the narrow phase")
     pairs: Any = column(
-        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s, after m/s", writer="collide.broad_phase",
+        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s, after m/s, due s, apart 1", writer="collide.broad_phase",
         used="counts[PAIRS]", doc="all that may touch; each stays in its row until the last one takes its place",
     )  # fmt: skip
     order: Any = column(
@@ -309,7 +309,7 @@ class Collision(NamedTuple):
     job_queue: Any = column("0", np.int64, writer="core.thread_pool", doc="see `core.thread_pool`")
     # What `restore_detection` puts back
     saved_pairs: Any = column(
-        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s, after m/s", writer="contact.step"
+        "pairs", PAIR, unit="axis 1, drift m, reach m, impulse N s, after m/s, due s, apart 1", writer="contact.step"
     )
     saved_manifolds: Any = column("pairs", MANIFOLD, unit="normal 1, position m, separation m", writer="contact.step")
     saved_places: Any = column(
