@@ -277,6 +277,47 @@ def lacks_detection(tables):
     return True
 
 
+# At the start no contact has acted before, so what closes in the first half of a step meets on the way, at its own time, and
+# the velocities at the start stay as they were given. Pairs that touch are solved at once. So is everything if many pairs
+# are about to close, as in a dense gas, where each impact on the way would take a solution of its own.
+
+
+@njit
+def leave_start(h, motion, tables):
+    """Leave the contacts that close within h (s) from the start to continuous detection, where their pairs do not touch yet.
+    Returns a status as `leave_to_detection`."""
+    contacts, count, closing = tables.collision.contacts, tables.collision.counts[CONTACTS], 0
+    for i in range(count):
+        if meets_on_way(contacts[i], h, motion, tables):
+            closing += 1
+    if closing == 0 or closing > MOST_BOUNCES:
+        return OK
+    if lacks_detection(tables):
+        return NEED_ROOM
+    for i in range(count):
+        contact = contacts[i]
+        if meets_on_way(contact, h, motion, tables):
+            state = BOUNCES if contact.restitution > 0.0 else UNMET
+            leave(contact, state, way_of(contact, motion, tables)[2], tables)
+    return OK
+
+
+@njit
+def meets_on_way(contact, h, motion, tables):
+    """Whether an open contact closes within h (s), of a pair that does not touch, and whose impacts can be looked for."""
+    collision, kept = tables.collision, tables.stepping.options[0].kept
+    if contact.separation <= kept or contact.separation + h * normal_rate(contact, motion) >= 0.0:
+        return False
+    other = collision.colliders[collision.pairs[contact.pair].b]
+    if other.kind == HALF_SPACE and other.body < tables.system.bodies.shape[0]:
+        return False
+    manifold = collision.manifolds[contact.pair]
+    for k in range(manifold.points):
+        if manifold.separation[k] <= kept:
+            return False
+    return True
+
+
 # A bounce in the middle of a step happens at the wrong place, up to h |u_n| above the ground, and at the wrong velocity: in
 # flight the velocity between two middles is right where the steps meet, and weight changes it on the way to the impact. A
 # ball with e = 0.8 has 3 % too much energy after each bounce at 60 Hz. So impacts of bodies in flight are left to continuous

@@ -65,7 +65,7 @@ from .divided_steps import (
     instant_of,
     time_until_hit,
 )
-from .fast import forget_struck, note_contacts, slot_of
+from .fast import forget_left, forget_struck, note_contacts, slot_of
 from .free_motion import advance, advance_trees
 from .joints import add_impulses, book_reaction
 from .parallel import (
@@ -471,8 +471,8 @@ def swap(a, b):
 
 @njit
 def find_initial_contacts(t, y, dydt, tables):
-    """Resolve the contacts that would close within half a step from the initial state, by impulses alone. Returns a
-    status."""
+    """Resolve the contacts that would close within half a step from the initial state, by impulses alone, or leave them to
+    continuous detection (`fast.leave_start`). Returns a status."""
     stepping = tables.stepping
     was_fast = stepping.options[0].fast != 0
     stepping.report[0].kept = 0
@@ -498,6 +498,7 @@ def find_initial_contacts(t, y, dydt, tables):
 @njit
 def resolve_at_start(t, y, dydt, tables):
     """The same once, from the state y. Returns a status."""
+    forget_left(tables)
     half, answer = 0.5 * tables.stepping.options[0].dt, tables.stepping.answer
     if not in_joint_space(tables):
         return resolve_impacts(t, half, 0.0, y, dydt, tables)

@@ -41,6 +41,7 @@ from .fast import (
     is_fast,
     is_free,
     leave_bounces,
+    leave_start,
     leave_to_detection,
     moves_little,
     note_bearing,
@@ -396,6 +397,8 @@ def fill_rows(h, with_forces, before, y, tables):
             show_start(tables)
             pass_seams(h, stepping.search_motion, tables)
             status = leave_to_detection(0, count, h, stepping.search_motion, stepping.state_of_bodies, tables)
+            if status == OK and stepping.options[0].fresh != 0:
+                status = leave_start(h, stepping.search_motion, tables)
             if status == OK and with_forces and not has_surfaces(tables):
                 status = leave_hits(h, stepping.search_motion, tables)
         if status != OK:
@@ -411,6 +414,8 @@ def fill_rows(h, with_forces, before, y, tables):
         options.fast = 1
     pass_seams(h, motion, tables)
     status = leave_to_detection(0, count, h, motion, y, tables)
+    if status == OK and options.fresh != 0:
+        status = leave_start(h, motion, tables)
     if status == OK and with_forces and not has_surfaces(tables):
         status = leave_hits(h, motion, tables)
     if status != OK:
