@@ -32,25 +32,26 @@ from .limits import impulse_change, present_rate, push_coordinate
 from .restitution import (
     AT_ONCE,
     CLOSED,
-    ELASTIC,
     ELASTIC_ROUNDS,
     GROWN,
     NEARLY_SOLVED,
     NONE,
     ROUGH,
     ROUNDING,
-    ROUNDS,
     SMOOTH,
     SOLVED,
     SWEEPS,
     UPDATES,
+    are_ordered,
     does_not_rest,
     gap_bias,
     gap_rate,
     impulse_at,
     interpolate,
+    is_last,
     kept_share,
     largest_share,
+    note_end,
     touches,
     weaken_impact,
 )
@@ -245,7 +246,7 @@ def settle_drives(enough, island, own, tables):
 
 @njit
 def start_drives(island, own, tables):
-    """Apply the impulses of the last step of all drives, and let them settle."""
+    """Apply the impulses of the last step of all drives, and let them settle. Returns whether there are some."""
     stepping, forces, some = tables.stepping, tables.system.forces, False
     for m in range(island.first_member, island.end_member):
         member = stepping.members[tables.collision.members[m]]
@@ -257,6 +258,7 @@ def start_drives(island, own, tables):
     if some:
         answer_joints(tables)
         settle_drives(0.0, island, own, tables)
+    return some
 
 
 # Which rows bounce ------------------------------------------------------------------------------------------------------
@@ -294,11 +296,11 @@ def some_approach(h, tables):
 
 @njit
 def list_strikers(island, own, tables):
-    """Fill `strikers` with the contacts and stops of an island, at the velocities with forces and
-    joints, in `motion`. Returns (how many, the most rounds)."""
+    """Fill `strikers` with the contacts and stops of an island, at the velocities with forces and joints, in `motion`.
+    Returns (how many, their largest coefficient of restitution)."""
     stepping, strikers, forces = tables.stepping, own.strikers, tables.system.forces
     contacts, least = tables.collision.contacts, stepping.options[0].tolerance
-    count, most = 0, ROUNDS
+    count, restitution = 0, 0.0
     for i in range(island.first, island.end):
         row = strikers[count]
         row.contact, row.bound, row.friction = i, -1, contacts[i].friction
@@ -319,10 +321,10 @@ def list_strikers(island, own, tables):
                 count += 1
     for k in range(count):
         row, kick = strikers[k], load3(strikers[k].kick)
-        most = ELASTIC_ROUNDS if row.restitution > ELASTIC else most
+        restitution = max(restitution, row.restitution)
         row.least, row.known = max(least, 0.5 * math.sqrt(dot(kick, kick))), 0
         store3(row.total, (0.0, 0.0, 0.0))
-    return count, most
+    return count, restitution
 
 
 @njit
@@ -563,15 +565,19 @@ def round_work(bounces, own, tables):
 def bounce_island(island, h, own, tables):
     """The rounds of an island, from the velocities in `motion`: writes the impulses of contacts and stops. Where nothing
     closes after them, the impulses of the last step are forgotten. Returns whether something bounced."""
-    start_drives(island, own, tables)
-    count, most = list_strikers(island, own, tables)
-    for number in range(most):
+    drives = start_drives(island, own, tables)
+    count, restitution = list_strikers(island, own, tables)
+    first = 0.0
+    for number in range(ELASTIC_ROUNDS):
         kind, fastest = choose_strikers(count, h, own, tables)
+        first = fastest if number == 0 else first
         if kind == NONE:
             if number > 0:
                 keep_impulses(not closes(count, h, own, tables), count, own, tables)
             return number > 0
-        if most == ELASTIC_ROUNDS:
+        if is_last(number, restitution, drives, fastest, first, island, tables):
+            break
+        if are_ordered(restitution, count):
             keep_first(count, h, own, tables)
         bounces = save_round(count, island, own, tables)
         if kind == SMOOTH:
@@ -582,6 +588,7 @@ def bounce_island(island, h, own, tables):
             row = own.strikers[own.chosen[k]]
             for c in range(3):
                 row.total[c] += row.pulse[c]
+        note_end(number, restitution, tables.stepping.report[0])
     keep_impulses(False, count, own, tables)
     return True
 

@@ -20,9 +20,10 @@ for more kinetic energy than there was (Kane & Levinson 1985; Stronge 1990), and
 θ) p₀ + θ p_e of the impulses without and with restitution, with the largest θ ≤ 1 at which ΔT = 0. It pushes and never
 pulls, its friction lies in the cone (which is convex), and nothing closes that does not close in either solution.
 
-Elastic contacts bounce in the order in which their gaps close, because no loss hides the order: in one round the points
-of one pair of bodies, and contacts that close at the same time. Approaches that remain after the last round are handled
-by the solution without restitution, which follows for all contacts.
+Contacts with e > 0.5 bounce in the order in which their gaps close: in one round the points of one pair of bodies, and
+contacts that close at the same time. In islands of more than 300 contacts only elastic ones do; less restitution hides
+the order. Rounds end when nothing approaches, or where energy is lost when the bounces left would be slow; the solution
+without restitution, which follows for all contacts, ends these approaches.
 
 Islands with joints, and all in joint coordinates, have the same rounds with the responses of their joints, and stops
 take part: `mechanism_impacts`, which scenes without them do not compile.
@@ -41,6 +42,7 @@ from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import own_address
 from ..dynamics.commands import SHOW_VELOCITIES, call_commands
+from .fast import driven_distance
 from .gauss_seidel import apply, axes_of, prepare_responses, world_impulse
 from .parallel import is_wide
 from .tables import (
@@ -66,8 +68,10 @@ from .tables import (
 
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
 CLOSED = 0.1  # of the slop: contacts with smaller gaps are closed
-ELASTIC = 0.99  # a larger coefficient of restitution gets more rounds
-ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step
+ELASTIC = 0.99  # a larger coefficient of restitution counts as elastic
+ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step; so many, and more while approaches are not slow
+SLOW = 0.05  # of the fastest approach in the first round: what would bounce slower is left to the last solution
+IN_ORDER, FEW = 0.5, 300  # with a larger coefficient, among so few contacts, impacts happen in their order
 AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
 SWEEPS, UPDATES = 50, 1000  # most sweeps of a round, or as many as improve so many contacts
 REFINEMENTS = 1000  # most of the impulse of one contact with friction
@@ -191,22 +195,24 @@ def make_impacts_of(island, h, tables):
     needs one. Returns the most rounds that it may have, 0 if there were no impacts."""
     stepping, contacts = tables.stepping, tables.collision.contacts
     impacts, q = stepping.impacts, stepping.search_impulses
-    most = ROUNDS
+    restitution, first = 0.0, 0.0
     for i in range(island.first, island.end):
-        if contacts[i].restitution > ELASTIC:
-            most = ELASTIC_ROUNDS
-    for i in range(island.first, island.end):
+        restitution = max(restitution, contacts[i].restitution)
         stepping.support_rows[i] = max(contacts[i].separation, 0.0)
-    for number in range(most):
+    most = ELASTIC_ROUNDS if restitution > ELASTIC else ROUNDS
+    for number in range(ELASTIC_ROUNDS):
         kind, fastest = choose_impacts(island, h, tables)
-        if kind != NONE and most == ELASTIC_ROUNDS:
-            keep_first(island, h, tables)
+        first = fastest if number == 0 else first
         if kind == NONE:
             if number > 0 and not closes(island, h, tables):
                 for i in range(island.first, island.end):
                     store3(contacts[i].impulse, (0.0, 0.0, 0.0))
             note_speeds(island, tables)
             return most if number > 0 else 0
+        if is_last(number, restitution, False, fastest, first, island, tables):
+            break
+        if are_ordered(restitution, island.end - island.first):
+            keep_first(island, h, tables)
         if number == 0 and is_wide(island, tables.collision):
             prepare_responses(island.first, island.end, contacts, stepping.motion, stepping.rows)
         copy_velocities(island, tables.collision.members, stepping.motion, stepping.search_motion)
@@ -216,8 +222,43 @@ def make_impacts_of(island, h, tables):
             collide_with_friction(island, fastest, tables)
         for i in range(3 * island.first, 3 * island.end):
             impacts[i] += q[i]
+        note_end(number, restitution, stepping.report[0])
     note_speeds(island, tables)
     return most
+
+
+@inlined
+def note_end(number, restitution, report):
+    """Count that the rounds of an elastic island run out, if this is their last `number`: what still approaches does not
+    bounce. Where bounces lose energy, many of them in a narrow gap lose all of it."""
+    if number + 1 == ELASTIC_ROUNDS and restitution > ELASTIC:
+        report.caught += 1
+
+
+@njit
+def is_last(number, restitution, drives, fastest, first, island, tables):
+    """Whether the rounds end after so many where bounces lose energy: those left would be slow, compared with the first
+    approaches; or `drives` (ideal motors), or bodies that move by command take part, between which what jams would bounce
+    ever faster. A row of balls needs as many rounds as it has balls."""
+    if number < ROUNDS or restitution > ELASTIC:
+        return False
+    return drives or restitution * fastest <= SLOW * first or is_driven(island, tables)
+
+
+@njit
+def is_driven(island, tables):
+    """Whether a body at a contact of an island moves by command."""
+    for i in range(island.first, island.end):
+        contact = tables.collision.contacts[i]
+        if driven_distance(contact.a, 1.0, tables) + driven_distance(contact.b, 1.0, tables) > 0.0:
+            return True
+    return False
+
+
+@inlined
+def are_ordered(restitution, contacts):
+    """Whether so many contacts bounce in the order in which they close."""
+    return restitution > ELASTIC or (restitution > IN_ORDER and contacts <= FEW)
 
 
 @inlined

@@ -341,6 +341,7 @@ def make_part(t, y, dydt, tables):
     save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held, jolted = stepping.options[0].fast != 0, report.impacts, report.held, report.jolted
+    caught = report.caught
     begin_records(stepping)
     report.unnoted, report.unstored, report.kept, report.way_residual, report.way_aim = 0, 0, 0, 0.0, 1.0
     if was_fast:
@@ -364,7 +365,7 @@ def make_part(t, y, dydt, tables):
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         forget_struck(stepping)
         tables.system.settings[0].open = 0
-        report.impacts, report.held, report.jolted = impacts, held, jolted
+        report.impacts, report.held, report.jolted, report.caught = impacts, held, jolted, caught
         if was_fast:
             copy(y, stepping.origin)
         restore_start(was_fast, status, tables)

@@ -68,7 +68,8 @@ class ContactReport:
     the recorded contact with the largest residual, in words; force : N, the force that would remove this residual
     within a step. impacts : impacts of bodies that move farther than their thickness in a step, found by continuous
     collision detection. held : half steps with so many of these impacts that fast bodies were stopped at their current
-    position."""
+    position. caught : how often elastic bodies were so close to others, for their speed, that they would bounce more
+    than 1000 times in a step; then they lost energy."""
 
     solver: str
     penetration: float
@@ -80,9 +81,10 @@ class ContactReport:
     force: float = 0.0
     impacts: int = 0
     held: int = 0
+    caught: int = 0
 
     def verdict(self) -> str:
-        """What was not solved, as sentences; empty if every step was solved and no body was held."""
+        """What was not solved, as sentences; empty if every step was solved and no body was held or caught."""
         text = ""
         if self.unsolved:
             share = f" ({100.0 * self.unsolved / self.steps:.3g} %)" if self.steps else ""
@@ -98,6 +100,12 @@ class ContactReport:
                 f"{'. In' if text else 'in'} {self.held} of {2 * self.steps} half steps there were too many impacts: fast "
                 "bodies stopped for the rest of these half steps but kept their momenta, so the energy has an error (see "
                 "the work of projection). Use a smaller dt"
+            )
+        if self.caught:
+            text += (
+                f"{'. In' if text else 'in'} {self.caught} solutions of {self.steps} steps elastic bodies were caught "
+                "between others and still approached them after 1000 bounces; then they lost energy as without restitution "
+                "(see the work of contact: impacts). Use a smaller dt"
             )
         return text
 
@@ -637,5 +645,6 @@ class ContactStepper(FixedStepper):
         found: dict[str, Any] = {} if worst is None else {"where": str(worst), "force": worst.force}
         return ContactReport(
             self.settings.solver, float(report.worst_penetration), float(report.worst_residual), int(report.unsolved),
-            steps=int(report.steps), dt=float(self.settings.dt), impacts=int(report.impacts), held=int(report.held), **found,
+            steps=int(report.steps), dt=float(self.settings.dt), impacts=int(report.impacts), held=int(report.held),
+            caught=int(report.caught), **found,
         )  # fmt: skip
