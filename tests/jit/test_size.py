@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(jit.DISABLED, reason="nothing is compiled")
 BOUNDS = {
     "deformable.step.particle_step_entry": (300, 950), "contact.joint_space.joint_space_entry": (300, 676),
     "contact.joint_space.rides_entry": (96, 224), "deformable.joint_space_carriers.trees_entry": (175, 424),
-    "contact.step.step_entry": (480, 930), "dynamics.mechanism.mechanism_entry": (177, 385),
+    "contact.step.step_entry": (500, 950), "dynamics.mechanism.mechanism_entry": (177, 385),
     "contact.converge.converging_entry": (262, 532), "contact.cone_solver.cone_solver_entry": (196, 405),
     "contact.surface_rows.surfaces_entry": (118, 184),
     "contact.joint_space_surfaces.joint_surfaces_entry": (143, 227),
@@ -25,7 +25,7 @@ BOUNDS = {
     "collide.narrow_phase.box_entry": (76, 155), "deformable.contact.particle_detect_entry": (113, 210),
     "collide.particles.meet": (83, 156), "dynamics.joint_space.queries.query": (77, 200),
     "integrate.driver.integration_entry": (75, 175), "contact.continuous.continuous_entry": (120, 225),
-    "contact.mechanism_impacts.impacts_entry": (94, 160),
+    "contact.mechanism_impacts.impacts_entry": (100, 165),
     "contact.joint_space_continuous.joint_space_continuous_entry": (115, 240),
     "contact.wide_rows.wide_entry": (117, 275), "dynamics.cables.cables_entry": (83, 180),
 }  # fmt: skip
