@@ -45,6 +45,13 @@ def test_an_impulse_on_one_pair_alone_lets_elastic_bodies_bounce(number):
     assert abs(sum(simulation.report.work.values())) <= 1e-9 * simulation.report.energy_scale
 
 
+@pytest.mark.parametrize("number", [113, 575, 670, 888])
+def test_elastic_bodies_that_are_caught_between_others_keep_their_energy(number):
+    _, simulation = passed_through(number)
+    assert simulation.report.contact.caught == 0
+    assert abs(sum(simulation.report.work.values())) <= 1e-9 * simulation.report.energy_scale
+
+
 @pytest.mark.parametrize("kind", ["box", "mesh"])
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
 @pytest.mark.parametrize("speed", SPEEDS)

@@ -74,6 +74,10 @@ SPREAD = (
     0.1  # of the largest change of velocity: bodies of a large pile that change less wait for the middle of the step
 )
 MOST_FINISHES = 4
+SHORTER, SOONER = (
+    3,
+    0.1,
+)  # where elastic bodies are caught: so often, only what closes within a part of the time takes part
 ROUNDING = 1e-9  # of the rate at which a contact closes
 
 
@@ -87,21 +91,29 @@ def concerns_few(tables):
 def resolve_impact(h, lead, y, tables):
     """The impulses at an impact: those of contacts that would close within h (s), of bodies that were hit and of those that
     these set in motion, from the state y and the kinematics there. lead (s) : for how long forces act on bodies in flight
-    first. Writes momenta and ledger in y, `struck`, and the residual. Returns a status: ELSEWHERE, and no momenta written,
-    where all contacts are to be solved."""
+    first. Where elastic bodies are caught between others, and their rounds run out, only what closes sooner takes part; they
+    meet the rest on the way. Writes momenta and ledger in y, `struck`, and the residual. Returns a status: ELSEWHERE, and no
+    momenta written, where all contacts are to be solved."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     load_motion(y, system, stepping.motion)
     mark_hit(tables)
+    caught, trial = stepping.report[0].caught, 0
     status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
+    while status == OK and stepping.report[0].caught > caught and trial < SHORTER:
+        stepping.report[0].caught, trial = caught, trial + 1
+        forget_nearby(tables)
+        mark_hit(tables)
+        h *= SOONER
+        status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
     if status != OK:
         clear(stepping.lead)
         return status
     island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
     report.residual, report.aim = island.residual, island.aim
-    if lead != 0.0:
+    if lead != 0.0 or trial > 0:
         for m in range(island.first_member, island.end_member):
             body = collision.members[m]
-            if load(stepping.lead, body) != 0.0 and change_of(body, stepping) > 0.0:
+            if (load(stepping.lead, body) != 0.0 or trial > 0) and change_of(body, stepping) > 0.0:
                 watch_pairs(body, body, tables)
     return add_nearby(y, tables)
 
