@@ -74,10 +74,8 @@ SPREAD = (
     0.1  # of the largest change of velocity: bodies of a large pile that change less wait for the middle of the step
 )
 MOST_FINISHES = 4
-SHORTER, SOONER = (
-    3,
-    0.1,
-)  # where elastic bodies are caught: so often, only what closes within a part of the time takes part
+# Where elastic bodies are caught, only what closes within this part of the time is solved; so often at most.
+SOONER, SHORTER = 0.1, 3
 ROUNDING = 1e-9  # of the rate at which a contact closes
 
 
@@ -107,6 +105,7 @@ def resolve_impact(h, lead, y, tables):
         status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
     if status != OK:
         clear(stepping.lead)
+        stepping.report[0].caught = caught
         return status
     island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
     report.residual, report.aim = island.residual, island.aim

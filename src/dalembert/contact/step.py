@@ -475,18 +475,20 @@ def find_initial_contacts(t, y, dydt, tables):
     """Resolve the contacts that would close within half a step from the initial state, by impulses alone, or leave them to
     continuous detection (`fast.leave_start`). Returns a status."""
     stepping = tables.stepping
-    was_fast = stepping.options[0].fast != 0
+    was_fast, caught = stepping.options[0].fast != 0, stepping.report[0].caught
     stepping.report[0].kept = 0
     copy(stepping.saved, y)
     save_memory(stepping)
     status = resolve_at_start(t, y, dydt, tables)
     if status == OK and stepping.options[0].fast != 0 and not was_fast:  # detection covers all of a step then
+        stepping.report[0].caught = caught
         copy(y, stepping.saved)
         restore_memory(stepping)
         status = resolve_at_start(t, y, dydt, tables)
     if status == OK and not is_finite(y):
         status = NON_FINITE
     if status != OK:
+        stepping.report[0].caught = caught
         copy(y, stepping.saved)
         restore_memory(stepping)
         restore_start(was_fast, status, tables)
