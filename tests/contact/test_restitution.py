@@ -34,7 +34,7 @@ def test_the_last_of_equal_elastic_balls_leaves_with_the_velocity_of_the_first(g
 
 def test_elastic_balls_of_unequal_masses_collide_one_pair_after_the_other():
     masses = np.array([3.0, 1.0, 0.5, 2.0])
-    run = dal.simulate(row_of_balls((0.001, 0.001, 0.0005), masses), 0.02, dt=0.02)
+    run = dal.simulate(row_of_balls((0.001, 0.001, 0.0005), masses), 0.06, dt=0.02)
     v = np.array([1.0, 0.0, 0.0, 0.0])
     while (
         v[:-1] > v[1:] + 1e-14

@@ -120,13 +120,52 @@ def dense_gas(gap):
     return scene
 
 
-def test_elastic_balls_that_are_caught_between_others_are_reported():
-    run = dal.Simulation(dense_gas(0.002), dt=1 / 60).advance(0.1)
-    assert run.report.contact.caught > 0
-    assert "elastic bodies were caught between others" in run.report.not_solved
-
-
-def test_a_gas_of_elastic_balls_keeps_its_energy_in_short_steps():
-    run = dal.Simulation(dense_gas(0.002), dt=1 / 4000).advance(0.1)
+@pytest.mark.parametrize("gap", [0.002, 0.02])
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 4000])
+def test_a_gas_of_elastic_balls_keeps_its_energy(dt, gap):
+    """Also where balls hit several others in a step: one after the other."""
+    scene = dense_gas(gap)
+    run = dal.Simulation(scene, dt=dt)
+    assert np.allclose(run.state.velocity, [body.velocity for body in scene.bodies.values()], rtol=0.0, atol=1e-12)
+    run.advance(0.1)
     assert run.report.contact.caught == 0 and run.report.not_solved == ""
     assert abs(run.report.work["contact: impacts"]) < 1e-12 * run.report.energy_scale
+    assert run.report.contact.penetration < 0.05 * RADIUS
+
+
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240])
+@pytest.mark.parametrize("seed", [4, 5, 6])
+def test_a_cloud_of_elastic_balls_that_fly_together_bounces_as_one_by_one(seed, dt):
+    """All within a step or two. Impacts of few balls happen in the middle of a step, so that a few velocities differ."""
+    rng, across = np.random.default_rng(seed), 2.0 * RADIUS + 0.002
+    position = across * np.array([(i - 1.0, j - 1.0, k - 1.0) for i in range(3) for j in range(3) for k in range(3)])
+    velocity = rng.normal(size=(27, 3)) - 10.0 * position
+    expected, impacts = one_by_one(position, velocity, 1.0, 0.1)
+    run = dal.Simulation(balls(position, velocity, 1.0), dt=dt).advance(0.1)
+    assert impacts > 60
+    off = np.abs(run.state.velocity - expected)
+    assert np.median(off) < 2e-3 and np.sqrt(np.mean(off**2)) < 0.05
+    assert abs(run.report.work["contact: impacts"]) < 1e-12 * run.report.energy_scale
+
+
+def between_walls(gap):
+    """An elastic ball that flies from wall to wall, and along them."""
+    scene = dal.Scene("cell", gravity=(0.0, 0.0, 0.0), material=dal.Material(0.0, 1.0))
+    for sign in (-1, 1):
+        scene.add_obstacle(f"wall {sign}", dal.Box(0.2, 1, 1), position=(sign * (RADIUS + 0.5 * gap + 0.1), 0.0, 0.0))
+    scene.add_body("ball", dal.Sphere(RADIUS), mass=1.0, velocity=(0.7, 0.2, 0.0))
+    return scene
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_an_elastic_ball_in_a_narrow_gap_bounces_as_often_as_it_must(coordinates):
+    run = dal.Simulation(between_walls(1e-4), dt=1 / 60, coordinates=coordinates).advance(0.2)
+    assert np.abs(run.state.velocity[0]) == pytest.approx([0.7, 0.2, 0.0], abs=1e-12)
+    assert run.report.contact.impacts == 1400 and run.report.contact.caught == 0
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_an_elastic_ball_that_touches_both_walls_is_reported(coordinates):
+    run = dal.Simulation(between_walls(0.0), dt=1 / 60, coordinates=coordinates).advance(0.2)
+    assert run.report.contact.caught > 0
+    assert "elastic bodies were caught between others" in run.report.not_solved

@@ -50,10 +50,12 @@ TOUCHES = (
 )
 FAR_AHEAD = 2.0  # times half its thickness: what is farther ahead of a fast body has no contact yet
 SOON = 0.1  # of a step: impacts that follow the first within it are solved with it
+SOON_IN_CROWD = 1e-3  # likewise, of elastic bodies that were caught between others
 EACH, DOUBLINGS = 2, 3  # impacts of a body in half a step, for each of which `doublings` grows, up to so much
 OUTRUN = 0.25  # of half its thickness: how much farther than collision detection assumed a body may move
 MOST_BOUNCES = 16  # contacts of bodies in flight that are left to continuous detection in a step because they bounce
 TURNING = 0.02  # of the speed at which it meets another: how fast points of a body may move by its rotation for that
+ELASTIC = 0.99  # a larger coefficient of restitution counts as elastic
 BEYOND = 4.0  # times what both bodies move in a step: added to the gap of a contact left to continuous detection
 # Numbers of `impact`: the time (s from now; infinite: none), the pair of colliders, the unit normal from a to b, the point
 # midway between the surfaces, and the row of the pair.
@@ -303,10 +305,35 @@ def leave_start(h, motion, tables):
 
 
 @njit
+def leave_caught(h, tables):
+    """Leave all open contacts of elastic bodies to continuous detection: where these are caught between others, rounds of
+    impacts would not end. Forgets the impulses of elastic contacts. Returns (whether some of these contacts close within h
+    (s), a status as `leave_to_detection`)."""
+    contacts, motion, closes = tables.collision.contacts, tables.stepping.search_motion, False
+    if lacks_detection(tables):
+        return False, NEED_ROOM
+    show_start(tables)
+    for i in range(tables.collision.counts[CONTACTS]):
+        contact = contacts[i]
+        if contact.restitution > ELASTIC:
+            store3(contact.impulse, (0.0, 0.0, 0.0))
+            if is_apart(contact, tables):
+                closes = closes or contact.separation + h * normal_rate(contact, motion) < 0.0
+                leave(contact, BOUNCES, way_of(contact, motion, tables)[2], tables)
+    return closes, OK
+
+
+@njit
 def meets_on_way(contact, h, motion, tables):
     """Whether an open contact closes within h (s), of a pair that does not touch, and whose impacts can be looked for."""
+    return contact.separation + h * normal_rate(contact, motion) < 0.0 and is_apart(contact, tables)
+
+
+@njit
+def is_apart(contact, tables):
+    """Whether a contact is open, of a pair that does not touch, and whose impacts can be looked for."""
     collision, kept = tables.collision, tables.stepping.options[0].kept
-    if contact.separation <= kept or contact.separation + h * normal_rate(contact, motion) >= 0.0:
+    if contact.separation <= kept:
         return False
     other = collision.colliders[collision.pairs[contact.pair].b]
     if other.kind == HALF_SPACE and other.body < tables.system.bodies.shape[0]:
@@ -518,7 +545,15 @@ def doublings(body, stepping):
 @inlined
 def soon(body, stepping):
     """The time (s) after an impact in which others of a body are solved with it."""
+    if stepping.report[0].crowded != 0:
+        return soon_in_crowd(stepping)
     return SOON * stepping.options[0].dt * (1 << doublings(body, stepping))
+
+
+@inlined
+def soon_in_crowd(stepping):
+    """The same among crowded elastic bodies."""
+    return SOON_IN_CROWD * stepping.options[0].dt
 
 
 @njit
@@ -577,11 +612,13 @@ def rebound(u, tables):
 @njit
 def watch_pairs(a, b, tables):
     """Watch the pairs of two bodies that bounce until the next middle: the contacts of the last one did not expect where they
-    go now. What moves by command goes where it did."""
-    collision, bodies = tables.collision, tables.system.bodies
+    go now. What moves by command goes where it did. In a crowd also the pairs that have bounced, but for the one that meets
+    now: others send them back."""
+    collision, bodies, crowded = tables.collision, tables.system.bodies, tables.stepping.report[0].crowded != 0
     for k in range(collision.counts[PAIRS]):
         pair = collision.pairs[k]
-        if pair.left == 0:
+        again = crowded and pair.left == BOUNCED and k != int(tables.stepping.impact[PAIR_ROW])
+        if pair.left == 0 or again:
             for body in (collision.colliders[pair.a].body, collision.colliders[pair.b].body):
                 if body < bodies.shape[0] and body in (a, b) and bodies[body].inverse_mass > 0.0:
                     pair.left = BOUNCES

@@ -12,7 +12,7 @@ import math
 from ..collide.near import ELSEWHERE, begin_near, mark_near
 from ..collide.tables import CONTACTS, NEED_ROOM
 from ..core.c_function import DERIVATIVE, DRIFT, call_pointer
-from ..core.jit import njit
+from ..core.jit import inlined, njit
 from ..core.math3 import cross, dot, load3, perpendicular, store3, sub
 from ..core.simd import clear, load, store
 from ..core.status import OK
@@ -73,6 +73,7 @@ from .velocities import (
 
 USUAL = 8  # impacts in half a step; those that follow are counted of each body, see `fast.doublings`
 MOST_IMPACTS, OF_BODIES = 64, 64  # in half a step: so many impacts of fast bodies, and one more for so many bodies
+MORE = 32  # for each body, where elastic bodies are crowded
 HELD = 1 << 40  # in place of the number of its impacts: a body that stays where it is for the rest of half a step
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 
@@ -93,7 +94,7 @@ def advance(t, h, first, y, dydt, tables):
         return NEED_ROOM
     left, last, search, known = h, (-1.0, -1.0), FIND, not first
     clear(stepping.met)
-    for k in range(MOST_IMPACTS + tables.system.bodies.shape[0] // OF_BODIES):
+    for k in range(most_impacts(tables)):
         status = show_commands(t + h - left, y, tables)
         if status == OK:
             status = call_pointer(watch, own_address(tables), search, left, y, dydt)
@@ -123,12 +124,19 @@ def advance(t, h, first, y, dydt, tables):
     return hold_meeting(left, y, dydt, tables)
 
 
+@inlined
+def most_impacts(tables):
+    """The most impacts in half a step."""
+    bodies = tables.system.bodies.shape[0]
+    return MOST_IMPACTS + (MORE * bodies if tables.stepping.report[0].crowded != 0 else bodies // OF_BODIES)
+
+
 @njit
 def begin_impact(first, earlier, tables):
     """What an impact in the `first` or second half of a step changes is saved before. earlier : impacts in this half."""
     keep_detection(first, tables)
     note_meeting(tables)
-    if earlier >= USUAL:
+    if earlier >= USUAL and tables.stepping.report[0].crowded == 0:
         count_impact(tables)
     tables.stepping.report[0].jolted = 1
     if tables.stepping.report[0].unstored != 0:
@@ -300,7 +308,7 @@ def advance_trees(h, first, y, dydt, tables):
         return NEED_ROOM
     left, last = h, (-1.0, -1.0)
     clear(stepping.met)
-    for k in range(MOST_IMPACTS):
+    for k in range(most_impacts(tables)):
         status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
         if status != OK or impact[TIME] >= left:
             if left != h:

@@ -32,7 +32,6 @@ from .limits import impulse_change, present_rate, push_coordinate
 from .restitution import (
     AT_ONCE,
     CLOSED,
-    ELASTIC_ROUNDS,
     GROWN,
     NEARLY_SOLVED,
     NONE,
@@ -51,6 +50,7 @@ from .restitution import (
     is_last,
     kept_share,
     largest_share,
+    most_rounds,
     note_end,
     touches,
     weaken_impact,
@@ -568,7 +568,7 @@ def bounce_island(island, h, own, tables):
     drives = start_drives(island, own, tables)
     count, restitution = list_strikers(island, own, tables)
     first = 0.0
-    for number in range(ELASTIC_ROUNDS):
+    for number in range(most_rounds(restitution, tables.stepping.report[0])):
         kind, fastest = choose_strikers(count, h, own, tables)
         first = fastest if number == 0 else first
         if kind == NONE:

@@ -21,13 +21,14 @@ In order: the entry, the rounds, the bodies and contacts of one, sweeps, and the
 """
 
 from ..collide.near import BESIDE, ELSEWHERE, LOOK_NEAR, NOT_FINITE, begin_near, end_near, mark_near, restart_near
-from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, ROUND
+from ..collide.tables import CONTACTS, ISLANDS, NEAR, NEAR_MEMBERS, NEED_ROOM, PAIRS, ROUND
 from ..core.c_function import call_pointer
 from ..core.jit import inlined, njit
 from ..core.math3 import add_scaled, load3, norm, store3, sub, symvec
 from ..core.simd import clear, load, store
 from ..core.status import NON_FINITE, OK
 from .fast import (
+    PAIR_ROW,
     TIME,
     body_outruns,
     is_free,
@@ -35,6 +36,7 @@ from .fast import (
     normal_rate,
     note_contacts,
     soon,
+    soon_in_crowd,
     watch_pairs,
     weight_in,
 )
@@ -74,8 +76,7 @@ SPREAD = (
     0.1  # of the largest change of velocity: bodies of a large pile that change less wait for the middle of the step
 )
 MOST_FINISHES = 4
-# Where elastic bodies are caught, only what closes within this part of the time is solved; so often at most.
-SOONER, SHORTER = 0.1, 3
+MEETS = 5e-3  # of the thickness of the thinner of two: the largest gap at an impact in free motion
 ROUNDING = 1e-9  # of the rate at which a contact closes
 
 
@@ -89,31 +90,34 @@ def concerns_few(tables):
 def resolve_impact(h, lead, y, tables):
     """The impulses at an impact: those of contacts that would close within h (s), of bodies that were hit and of those that
     these set in motion, from the state y and the kinematics there. lead (s) : for how long forces act on bodies in flight
-    first. Where elastic bodies are caught between others, and their rounds run out, only what closes sooner takes part; they
+    first. Where elastic bodies are caught between others, and their rounds run out, only what closes soon takes part; they
     meet the rest on the way. Writes momenta and ledger in y, `struck`, and the residual. Returns a status: ELSEWHERE, and no
     momenta written, where all contacts are to be solved."""
     collision, stepping, system = tables.collision, tables.stepping, tables.system
     load_motion(y, system, stepping.motion)
     mark_hit(tables)
-    caught, trial = stepping.report[0].caught, 0
-    status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
-    while status == OK and stepping.report[0].caught > caught and trial < SHORTER:
-        stepping.report[0].caught, trial = caught, trial + 1
-        forget_nearby(tables)
+    pairs = collision.counts[PAIRS]
+    report, caught, dt = stepping.report[0], stepping.report[0].caught, stepping.options[0].dt
+    closing = min(h, soon_in_crowd(stepping)) if report.crowded != 0 else h
+    status = solve_marked(closing, dt, lead, 0.0, False, False, y, tables)
+    if status == OK and report.caught > caught and report.crowded == 0:
+        report.caught, report.crowded = caught, 1
+        load_motion(y, system, stepping.motion)
         mark_hit(tables)
-        h *= SOONER
-        status = solve_marked(h, stepping.options[0].dt, lead, 0.0, False, False, y, tables)
+        status = solve_marked(min(h, soon_in_crowd(stepping)), dt, lead, 0.0, False, False, y, tables)
     if status != OK:
         clear(stepping.lead)
-        stepping.report[0].caught = caught
+        report.caught = caught
         return status
-    island, report = collision.islands[collision.counts[ISLANDS]], stepping.report[0]
+    island = collision.islands[collision.counts[ISLANDS]]
     report.residual, report.aim = island.residual, island.aim
-    if lead != 0.0 or trial > 0:
+    if lead != 0.0 or report.crowded != 0:
         for m in range(island.first_member, island.end_member):
             body = collision.members[m]
-            if (load(stepping.lead, body) != 0.0 or trial > 0) and change_of(body, stepping) > 0.0:
+            if (load(stepping.lead, body) != 0.0 or report.crowded != 0) and change_of(body, stepping) > 0.0:
                 watch_pairs(body, body, tables)
+    if report.crowded != 0 and collision.counts[PAIRS] == pairs:
+        unmark_unmoved(island, tables)
     return add_nearby(y, tables)
 
 
@@ -279,6 +283,16 @@ def spread(island, tables):
 
 
 @njit
+def unmark_unmoved(island, tables):
+    """Unmark the neighbours whose velocities have not changed: what continuous detection knows of them remains true."""
+    collision = tables.collision
+    for m in range(island.first_member, island.end_member):
+        body = collision.members[m]
+        if collision.marks[body] == BESIDE and change_of(body, tables.stepping) == 0.0:
+            collision.marks[body] = 0
+
+
+@njit
 def change_of(body, stepping):
     """How much the velocity of some point of a body has changed at most (m/s)."""
     now, before, at = stepping.motion, stepping.free_motion, MOTION * body
@@ -339,6 +353,8 @@ def add_contacts(h, reach, lead, allowed, bent, corrected, y, island, tables):
             store3(contacts[i].bend, (0.0, 0.0, 0.0))
     if corrected:
         move_separations(begin, island.end, contacts, stepping.shift)
+    if stepping.report[0].crowded != 0:
+        close_met(begin, island.end, tables)
     pass_seams_of(begin, island, h, stepping.free_motion, tables)
     status = leave_to_detection(begin, island.end, h, stepping.free_motion, y, tables)
     if status != OK:
@@ -346,6 +362,19 @@ def add_contacts(h, reach, lead, allowed, bent, corrected, y, island, tables):
     prepare_contacts(begin, island.end, contacts, stepping.free_motion, stepping.rows)
     leave_as_solved(begin, island.end, h, allowed, tables)
     return OK
+
+
+@njit
+def close_met(begin, end, tables):
+    """Close contacts begin … end of the pair that meets, where detection takes it to touch: in a crowd, no more time is left
+    for that than others have until they meet."""
+    stepping, pairs = tables.stepping, tables.collision.pairs
+    for i in range(begin, end):
+        contact = tables.collision.contacts[i]
+        if contact.pair == int(stepping.impact[PAIR_ROW]):
+            thin = min(stepping.walls[pairs[contact.pair].a], stepping.walls[pairs[contact.pair].b])
+            if contact.separation <= MEETS * thin:
+                contact.separation = min(contact.separation, 0.0)
 
 
 @njit

@@ -23,7 +23,9 @@ pulls, its friction lies in the cone (which is convex), and nothing closes that 
 Contacts with e > 0.5 bounce in the order in which their gaps close: in one round the points of one pair of bodies, and
 contacts that close at the same time. In islands of more than 300 contacts only elastic ones do; less restitution hides
 the order. Rounds end when nothing approaches, or where energy is lost when the bounces left would be slow; the solution
-without restitution, which follows for all contacts, ends these approaches.
+without restitution, which follows for all contacts, ends these approaches. Elastic bodies that need more than four rounds
+are crowded: each may hit several others in a step, and rounds at one place would not end, as in a dense gas. Then what does
+not touch yet is left to continuous detection, which finds every impact at its time and place.
 
 Islands with joints, and all in joint coordinates, have the same rounds with the responses of their joints, and stops
 take part: `mechanism_impacts`, which scenes without them do not compile.
@@ -42,7 +44,7 @@ from ..core.simd import load, store
 from ..core.status import OK
 from ..core.tables import own_address
 from ..dynamics.commands import SHOW_VELOCITIES, call_commands
-from .fast import driven_distance
+from .fast import ELASTIC, driven_distance
 from .gauss_seidel import apply, axes_of, prepare_responses, world_impulse
 from .parallel import is_wide
 from .tables import (
@@ -68,8 +70,7 @@ from .tables import (
 
 ROUNDING = 1e-12  # of the work in both directions: a smaller gain is rounding
 CLOSED = 0.1  # of the slop: contacts with smaller gaps are closed
-ELASTIC = 0.99  # a larger coefficient of restitution counts as elastic
-ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step; so many, and more while approaches are not slow
+ELASTIC_ROUNDS, ROUNDS = 1000, 4  # most rounds of impacts in a step; so many first: see `most_rounds` and `is_last`
 SLOW = 0.05  # of the fastest approach in the first round: what would bounce slower is left to the last solution
 IN_ORDER, FEW = 0.5, 300  # with a larger coefficient, among so few contacts, impacts happen in their order
 AT_ONCE = 1e-9  # of the step: gaps that close so shortly after each other close at the same time
@@ -200,7 +201,7 @@ def make_impacts_of(island, h, tables):
         restitution = max(restitution, contacts[i].restitution)
         stepping.support_rows[i] = max(contacts[i].separation, 0.0)
     most = ELASTIC_ROUNDS if restitution > ELASTIC else ROUNDS
-    for number in range(ELASTIC_ROUNDS):
+    for number in range(most_rounds(restitution, stepping.report[0])):
         kind, fastest = choose_impacts(island, h, tables)
         first = fastest if number == 0 else first
         if kind == NONE:
@@ -228,10 +229,17 @@ def make_impacts_of(island, h, tables):
 
 
 @inlined
+def most_rounds(restitution, report):
+    """The most rounds of an island. Elastic bodies that need more than a few are crowded: what does not touch yet then meets
+    on its way, each at its time, and rounds are for the rest."""
+    return ROUNDS if restitution > ELASTIC and report.crowded == 0 else ELASTIC_ROUNDS
+
+
+@inlined
 def note_end(number, restitution, report):
     """Count that the rounds of an elastic island run out, if this is their last `number`: what still approaches does not
     bounce. Where bounces lose energy, many of them in a narrow gap lose all of it."""
-    if number + 1 == ELASTIC_ROUNDS and restitution > ELASTIC:
+    if number + 1 == most_rounds(restitution, report) and restitution > ELASTIC:
         report.caught += 1
 
 

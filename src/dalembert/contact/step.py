@@ -129,7 +129,7 @@ def run_steps(y, dydt, stop, tables):
     options = stepping.options[0]
     report = stepping.report[0]
     if options.fresh != 0:
-        report.unnoted, report.passed = 0, 0
+        report.unnoted, report.passed, report.crowded = 0, 0, 0
         status = find_initial_contacts(options.start + report.steps * options.dt, y, dydt, tables)
         if status != OK:
             return status
@@ -341,7 +341,7 @@ def make_part(t, y, dydt, tables):
     save_memory(stepping)
     call_surfaces(BEGIN_SURFACES, 0.0, y, tables)
     was_fast, impacts, held, jolted = stepping.options[0].fast != 0, report.impacts, report.held, report.jolted
-    caught = report.caught
+    caught, crowded = report.caught, report.crowded
     begin_records(stepping)
     report.unnoted, report.unstored, report.kept, report.way_residual, report.way_aim = 0, 0, 0, 0.0, 1.0
     if was_fast:
@@ -365,7 +365,8 @@ def make_part(t, y, dydt, tables):
         call_surfaces(RESTORE_SURFACES, 0.0, y, tables)
         forget_struck(stepping)
         tables.system.settings[0].open = 0
-        report.impacts, report.held, report.jolted, report.caught = impacts, held, jolted, caught
+        report.impacts, report.held, report.jolted = impacts, held, jolted
+        report.caught, report.crowded = caught, crowded
         if was_fast:
             copy(y, stepping.origin)
         restore_start(was_fast, status, tables)

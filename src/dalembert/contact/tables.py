@@ -52,7 +52,8 @@ OPTIONS = np.dtype(
 # step, 0 or 1; 2 before the first (`curved_paths.AT_START`). Of `divided_steps`: `done`: how much of this step was made (s),
 # in how many `parts`; `last`: the length of the last part (s); `hits`: what contacts that hit do in this part; `hit`: when,
 # but for as much as it is `unsure` (s); `kept_struck`: how many rows `struck_before` has. `caught`: how often the
-# rounds of the impacts of an elastic island ran out (`restitution`).
+# rounds of the impacts of an elastic island ran out (`restitution`). `crowded`: whether elastic bodies were caught between
+# others, and what they meet is left to continuous detection.
 REPORT = np.dtype(
     [("steps", "i8"), ("contacts", "i8"), ("iterations", "i8"), ("unsolved", "i8"), ("deepest", "f8"),
      ("worst_penetration", "f8"), ("largest_residual", "f8"), ("worst_residual", "f8"), ("residual", "f8"), ("aim", "f8"),
@@ -60,7 +61,7 @@ REPORT = np.dtype(
      ("struck", "i8"), ("room", "i8"), ("unnoted", "i8"), ("way_residual", "f8"), ("way_aim", "f8"), ("unstored", "i8"),
      ("kept", "i8"), ("passed", "i8"), ("wants_continuous", "i8"), ("left", "i8"), ("jolted", "i8"),
      ("done", "f8"), ("parts", "i8"), ("last", "f8"), ("hits", "i8"), ("hit", "f8"), ("unsure", "f8"), ("kept_struck", "i8"),
-     ("caught", "i8")],
+     ("caught", "i8"), ("crowded", "i8")],
     align=True,
 )  # fmt: skip
 

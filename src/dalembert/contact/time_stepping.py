@@ -53,7 +53,9 @@ LEAST_STRUCK = 64  # rows of the table of impacts in free motion, once something
 MANY = 32  # colliders of a scene whose large islands are swept in groups of pairs
 
 # What a checkpoint has of the records
-SAVED_OF_REPORT = {"steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0), "jolted": (0.0, 2.0), "last": REAL}
+SAVED_OF_REPORT = {
+    "steps": COUNT, "naps": COUNT, "wants_finisher": (0.0, 1.0), "jolted": (0.0, 2.0), "crowded": (0.0, 1.0), "last": REAL
+}  # fmt: skip
 SAVED_OF_OPTIONS = {"start": REAL, "fresh": (0.0, 1.0), "fast": (0.0, 1.0)}
 SAVED_OF_BOUNDS = {"impulse": REAL, "state": (float(HELD), float(AT_MOST))}
 SAVED_OF_SOFT = {"state": (float(HELD), float(AT_MOST))}

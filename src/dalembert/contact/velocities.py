@@ -41,6 +41,7 @@ from .fast import (
     is_fast,
     is_free,
     leave_bounces,
+    leave_caught,
     leave_start,
     leave_to_detection,
     moves_little,
@@ -192,6 +193,7 @@ def solve_velocities(h, with_forces, y, dydt, tables):
     few, nearby = concerns_few(tables), False
     while not calm and status == OK and looks < MOST_LOOKS and outruns_detection(reach, bounced, tables):
         keep_detection(True, tables)
+        few = few and stepping.report[0].crowded == 0
         status = solve_outrun(h, reach, corrected, y, tables) if few else ELSEWHERE
         nearby = status != ELSEWHERE
         if nearby:
@@ -261,9 +263,11 @@ def solve_outrun(h, reach, corrected, y, tables):
     """What marked bodies meet that detection did not look for, from the velocities after the impulses of the step: an impact
     among those that it concerns. Returns a status: ELSEWHERE where all contacts are to be solved again."""
     collision, report = tables.collision, tables.stepping.report[0]
-    allowed = max(report.residual, tables.stepping.options[0].tolerance)
+    allowed, caught = max(report.residual, tables.stepping.options[0].tolerance), report.caught
     status = solve_marked(h, reach, 0.0, allowed, True, corrected, y, tables)
     island = collision.islands[collision.counts[ISLANDS]]
+    if status == OK and report.caught > caught:
+        report.caught, report.crowded, status = caught, 1, ELSEWHERE
     if status == ELSEWHERE:
         forget_nearby(tables)
     elif report.aim <= 0.0 or island.residual * report.aim > report.residual * island.aim:
@@ -364,16 +368,37 @@ def find_and_solve(h, with_forces, first, y, dydt, tables):
         clear_warm_start(collision)  # of another step, or of none
         load_speeds(0.0, y, tables)
     if status == OK:
-        bounced, status = find_impulses(h, with_forces, y, tables)
+        bounced, status = find_impulses_in_crowd(h, with_forces, y, tables)
     trial = 0
     while status == OK and with_forces and trial < CORRECTIONS and predicts_wrongly(tables):
         changed, status = correct_forces(h, y, dydt, tables)
         if not changed or status != OK:
             break
         load_speeds(h, y, tables)
-        bounced, status = find_impulses(h, with_forces, y, tables)
+        bounced, status = find_impulses_in_crowd(h, with_forces, y, tables)
         trial += 1
     return corrected, bounced, status
+
+
+@njit
+def find_impulses_in_crowd(h, with_forces, y, tables):
+    """`find_impulses`, where elastic bodies may be caught between others: then what they do not touch yet is left to
+    continuous detection, in the steps that follow too, until nothing closes within one. Returns what `find_impulses` does."""
+    report, caught = tables.stepping.report[0], tables.stepping.report[0].caught
+    if report.crowded != 0:
+        closes, status = leave_caught(h, tables)
+        if status != OK:
+            return False, status
+        if with_forces and not closes:
+            report.crowded = 0
+    bounced, status = find_impulses(h, with_forces, y, tables)
+    if status == OK and report.caught > caught and report.crowded == 0:
+        report.caught, report.crowded = caught, 1
+        _, status = leave_caught(h, tables)
+        if status == OK:
+            load_speeds(h if with_forces else 0.0, y, tables)
+            bounced, status = find_impulses(h, with_forces, y, tables)
+    return bounced, status
 
 
 @njit
