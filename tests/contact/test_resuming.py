@@ -13,6 +13,7 @@ import dalembert as dal
 from dalembert.contact.time_stepping import ContactStepper
 
 from .shots import add_room
+from .test_rows_of_balls import dense_gas
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
@@ -75,6 +76,8 @@ CASES = {
     "motions": (lambda: with_belt(thrown(7)), {}),
     "sleep": (lambda: thrown(8, restitution=0.0, speed=4.0, count=25), {"sleep_after": 0.1}),
     "converging": (lambda: thrown(9, count=25), {"solver": "interior_point"}),
+    "crowded": (lambda: dense_gas(0.002), {}),
+    "crowded joint coordinates": (lambda: dense_gas(0.002), {"coordinates": "joint", "dt": 1 / 240}),
     "two threads": (lambda: thrown(10, restitution=0.0, count=130), {"threads": 2}),
 }
 

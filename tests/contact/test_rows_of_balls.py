@@ -120,12 +120,13 @@ def dense_gas(gap):
     return scene
 
 
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
 @pytest.mark.parametrize("gap", [0.002, 0.02])
 @pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 4000])
-def test_a_gas_of_elastic_balls_keeps_its_energy(dt, gap):
+def test_a_gas_of_elastic_balls_keeps_its_energy(dt, gap, coordinates):
     """Also where balls hit several others in a step: one after the other."""
     scene = dense_gas(gap)
-    run = dal.Simulation(scene, dt=dt)
+    run = dal.Simulation(scene, dt=dt, coordinates=coordinates)
     assert np.allclose(run.state.velocity, [body.velocity for body in scene.bodies.values()], rtol=0.0, atol=1e-12)
     run.advance(0.1)
     assert run.report.contact.caught == 0 and run.report.not_solved == ""

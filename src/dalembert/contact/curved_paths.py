@@ -35,8 +35,8 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add, dot, load3, norm, scale, store3, sub
 from ..core.simd import load
 from .divided_steps import bore, drift_ahead, is_instant
+from .fast import ELASTIC
 from .gauss_seidel import axes_of, world_impulse
-from .restitution import ELASTIC
 from .tables import (
     BEFORE,
     INVERSE_MASS,

@@ -240,7 +240,11 @@ def leave_to_detection(begin, end, h, motion, y, tables):
             continue
         least, part, way = way_of(contact, motion, tables)
         if part <= FAST or gap <= FAR_AHEAD * least:
-            if not closing or way_along <= RESTS * stepping.options[0].slop or is_crowded(contact, stepping.aims):
+            if (
+                not closing
+                or way_along <= RESTS * stepping.options[0].slop
+                or is_either_pressed(contact, stepping.aims)
+            ):
                 continue
             if lacks_detection(tables):
                 return NEED_ROOM
@@ -306,9 +310,9 @@ def leave_start(h, motion, tables):
 
 @njit
 def leave_caught(h, tables):
-    """Leave all open contacts of elastic bodies to continuous detection: where these are caught between others, rounds of
-    impacts would not end. Forgets the impulses of elastic contacts. Returns (whether some of these contacts close within h
-    (s), a status as `leave_to_detection`)."""
+    """Leave all open contacts of elastic bodies to continuous detection, but for those of the pair that meets now: where
+    elastic bodies are caught between others, rounds of impacts would not end. Forgets the impulses of elastic contacts.
+    Returns (whether some of the contacts it leaves close within h (s), a status as `leave_to_detection`)."""
     contacts, motion, closes = tables.collision.contacts, tables.stepping.search_motion, False
     if lacks_detection(tables):
         return False, NEED_ROOM
@@ -317,7 +321,7 @@ def leave_caught(h, tables):
         contact = contacts[i]
         if contact.restitution > ELASTIC:
             store3(contact.impulse, (0.0, 0.0, 0.0))
-            if is_apart(contact, tables):
+            if is_apart(contact, tables) and not meets_now(contact, tables):
                 closes = closes or contact.separation + h * normal_rate(contact, motion) < 0.0
                 leave(contact, BOUNCES, way_of(contact, motion, tables)[2], tables)
     return closes, OK
@@ -507,7 +511,7 @@ def way_of(contact, motion, tables):
 
 
 @inlined
-def is_crowded(contact, aims):
+def is_either_pressed(contact, aims):
     """Whether a body of a contact is pressed in a large pile."""
     return is_pressed(contact.a, aims) or is_pressed(contact.b, aims)
 

@@ -73,7 +73,7 @@ from .velocities import (
 
 USUAL = 8  # impacts in half a step; those that follow are counted of each body, see `fast.doublings`
 MOST_IMPACTS, OF_BODIES = 64, 64  # in half a step: so many impacts of fast bodies, and one more for so many bodies
-MORE = 32  # for each body, where elastic bodies are crowded
+MOST_IN_CROWD = 32  # likewise, for each body, where elastic bodies are crowded
 HELD = 1 << 40  # in place of the number of its impacts: a body that stays where it is for the rest of half a step
 AT_ONCE = 1e-6  # of half a step: an impact so soon after another is at the same place
 
@@ -94,7 +94,8 @@ def advance(t, h, first, y, dydt, tables):
         return NEED_ROOM
     left, last, search, known = h, (-1.0, -1.0), FIND, not first
     clear(stepping.met)
-    for k in range(most_impacts(tables)):
+    k = 0
+    while k < most_impacts(tables):  # which an impact may change
         status = show_commands(t + h - left, y, tables)
         if status == OK:
             status = call_pointer(watch, own_address(tables), search, left, y, dydt)
@@ -103,6 +104,7 @@ def advance(t, h, first, y, dydt, tables):
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
         begin_impact(first, k, tables)
+        k += 1
         status = drift(callbacks, impact[TIME], y, dydt)
         left -= impact[TIME]
         report.impacts += 1
@@ -128,7 +130,7 @@ def advance(t, h, first, y, dydt, tables):
 def most_impacts(tables):
     """The most impacts in half a step."""
     bodies = tables.system.bodies.shape[0]
-    return MOST_IMPACTS + (MORE * bodies if tables.stepping.report[0].crowded != 0 else bodies // OF_BODIES)
+    return MOST_IMPACTS + (MOST_IN_CROWD * bodies if tables.stepping.report[0].crowded != 0 else bodies // OF_BODIES)
 
 
 @njit
@@ -308,7 +310,8 @@ def advance_trees(h, first, y, dydt, tables):
         return NEED_ROOM
     left, last = h, (-1.0, -1.0)
     clear(stepping.met)
-    for k in range(most_impacts(tables)):
+    k = 0
+    while k < most_impacts(tables):
         status = call_pointer(watch, own_address(tables), FIND, left, y, dydt)
         if status != OK or impact[TIME] >= left:
             if left != h:
@@ -317,6 +320,7 @@ def advance_trees(h, first, y, dydt, tables):
         again = impact[TIME] <= AT_ONCE * h and last[0] == impact[SIDE_A] and last[1] == impact[SIDE_B]
         last = impact[SIDE_A], impact[SIDE_B]
         begin_impact(first, k, tables)
+        k += 1
         call_coordinates(WALK, impact[TIME], y, answer, tables)
         left -= impact[TIME]
         report.impacts += 1

@@ -17,7 +17,7 @@ from ..core.jit import inlined, njit
 from ..core.math3 import add_scaled, dot, load3, matvec_t, norm, rotate_by, scale, store3, sub, to_matrix
 from ..core.simd import load
 from ..scene.shapes.base import HALF_SPACE, MESH
-from .fast import BEYOND, is_crowded, normal_rate, way_of
+from .fast import BEYOND, is_either_pressed, normal_rate, way_of
 from .shock_propagation import list_contacts
 from .tables import ANGULAR, LINEAR, MOTION, three
 
@@ -79,7 +79,7 @@ def way_of_closing(begin, end, h, motion, tables):
         moved = h * normal_rate(contacts[i], motion)
         if moved < -little and contacts[i].separation + moved < least:
             way, least = -moved, contacts[i].separation + moved
-    return 0.0 if way > 0.0 and is_crowded(contacts[begin], tables.stepping.aims) else way
+    return 0.0 if way > 0.0 and is_either_pressed(contacts[begin], tables.stepping.aims) else way
 
 
 @inlined

@@ -70,8 +70,8 @@ class ContactReport:
     the recorded contact with the largest residual, in words; force : N, the force that would remove this residual
     within a step. impacts : impacts of bodies that move farther than their thickness in a step, found by continuous
     collision detection. held : half steps with so many of these impacts that fast bodies were stopped at their current
-    position. caught : how often elastic bodies were so close to others, for their speed, that they would bounce more
-    than 1000 times in a step; then they lost energy."""
+    position. caught : how often elastic bodies that touched others on several sides would bounce more than 1000 times
+    at once; then they lost energy."""
 
     solver: str
     penetration: float
@@ -107,7 +107,7 @@ class ContactReport:
             text += (
                 f"{'. In' if text else 'in'} {self.caught} solutions of {self.steps} steps elastic bodies were caught "
                 "between others and still approached them after 1000 bounces; then they lost energy as without restitution "
-                "(see the work of contact: impacts). Use a smaller dt"
+                "(see the work of contact: impacts). Leave gaps between them, or use a smaller dt"
             )
         return text
 
